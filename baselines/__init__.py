@@ -1,0 +1,1 @@
+"""One file a baseline: the algorithm, its paper, and where it deviates."""

@@ -1,0 +1,28 @@
+"""Shared fixtures: the real raw data where it is, and small made-up data everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    if not REAL.is_dir():
+        pytest.skip("the real raw data (../shared/data) is not on this machine")
+    return REAL
+
+
+@pytest.fixture(scope="session")
+def prepared_real(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The four real data sets, prepared once a session."""
+    from tsbench.data.catalogue import card
+    from tsbench.data.obtain import obtain
+
+    root = tmp_path_factory.mktemp("data")
+    for name in ("uci-har", "uwave", "wisdm", "grabmyo"):
+        obtain(card(name), root, real_data)
+    return root

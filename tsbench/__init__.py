@@ -1,0 +1,3 @@
+"""tsbench: the benchmark suite for time-series class-incremental learning."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,99 @@
+"""``tsbench download`` and the data half of ``tsbench list``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tsbench.cli.options import BAD_INPUT, DEFAULT_DATA, DataDir, command, split_names
+from tsbench.console import say
+from tsbench.errors import UserError
+
+
+@command
+def download(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[DATASET]...", help="None: all five.")
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="An archive, or a folder of archives or files, already on this machine."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Fetch and prepare again.")] = False,
+    data: DataDir = DEFAULT_DATA,
+) -> None:
+    """Download, verify and prepare data sets; continues what was interrupted.
+
+    tsbench download uwave
+    tsbench download uci-har wisdm --from ~/archives
+    """
+    from tsbench.data.catalogue import PAPER, card
+    from tsbench.data.obtain import obtain
+
+    wanted = split_names(names or [])
+    if source is not None and not source.exists():
+        raise UserError(f"--from '{source}' does not exist")
+    cards = [card(name) for name in wanted or PAPER]
+    failures = []
+    for each in cards:
+        try:
+            obtain(each, data, source, force)
+        except UserError as error:
+            failures.append(each.name)
+            say(f"error: {error}")
+    if failures:
+        done = len(cards) - len(failures)
+        if not wanted and done and source is not None:
+            say(f"{done} of {len(cards)} data sets prepared; not in '{source}': {failures}")
+            return
+        raise typer.Exit(BAD_INPUT)
+
+
+def describe_datasets(data: Path) -> list[dict[str, Any]]:
+    """What ``tsbench list datasets`` tells, a dict a data set."""
+    from tsbench.data.catalogue import DATASETS, card
+    from tsbench.data.prepared import authenticity, read_manifest
+
+    rows = []
+    for name in DATASETS.names():
+        each = card(name)
+        try:
+            manifest = read_manifest(each, data)
+            problem = None
+        except UserError as error:
+            manifest, problem = None, str(error)
+        if each.generate is not None:
+            status = "built in"
+        elif problem:
+            status = f"unusable: {problem}"
+        elif manifest is None:
+            status = "not prepared"
+        else:
+            status = f"prepared, {authenticity(manifest)}"
+        counts = (
+            {split: about["samples"] for split, about in manifest["splits"].items()}
+            if manifest
+            else dict(each.published_counts)
+        )
+        rows.append(
+            {
+                "name": name,
+                "title": each.title,
+                "status": status,
+                "prepared": manifest is not None or each.generate is not None,
+                "complete": manifest["complete"] if manifest else each.generate is not None,
+                "channels": each.channels,
+                "length": each.length,
+                "classes": each.classes,
+                "tasks": each.tasks,
+                "samples": counts,
+                "download_bytes": each.download_bytes,
+                "licence": each.licence,
+                "page": each.page,
+            }
+        )
+    return rows

@@ -1,0 +1,58 @@
+"""``tsbench list``: what there is."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tsbench.cli.data import describe_datasets
+from tsbench.cli.options import DEFAULT_DATA, DataDir, Json, command, print_table
+from tsbench.console import amount
+
+
+class What(str, Enum):
+    """What to list."""
+
+    methods = "methods"
+    datasets = "datasets"
+
+
+@command
+def list_(
+    what: Annotated[What | None, typer.Argument(help="None: both.")] = None,
+    as_json: Json = False,
+    data: DataDir = DEFAULT_DATA,
+) -> None:
+    """What there is: data sets, and whether they are prepared; methods, and what they keep."""
+    listed: dict[str, list[dict[str, Any]]] = {}
+    if what in (None, What.datasets):
+        listed["datasets"] = describe_datasets(data)
+    if as_json:
+        print(json.dumps(listed[what.value] if what else listed, indent=1))
+        return
+    if "datasets" in listed:
+        _print_datasets(listed["datasets"], data)
+
+
+def _print_datasets(rows: list[dict[str, Any]], data: Path) -> None:
+    print_table(
+        f"Data sets in '{data}'",
+        ["name", "status", "C × L", "classes", "tasks", "samples", "download", "licence"],
+        [
+            [
+                row["name"],
+                row["status"],
+                f"{row['channels']} × {row['length']}",
+                str(row["classes"]),
+                str(row["tasks"]),
+                " / ".join(f"{count} {split}" for split, count in row["samples"].items()),
+                amount(row["download_bytes"]) if row["download_bytes"] else "–",
+                row["licence"],
+            ]
+            for row in rows
+        ],
+    )

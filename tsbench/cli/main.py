@@ -1,0 +1,43 @@
+"""The ``tsbench`` program."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tsbench import __version__
+from tsbench.cli.data import download
+from tsbench.cli.listing import list_
+
+app = typer.Typer(
+    name="tsbench",
+    help="The benchmark suite for time-series class-incremental learning.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"tsbench {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("list")(list_)
+app.command("download")(download)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()

@@ -1,0 +1,133 @@
+"""What a person sees while something goes on: lines and progress on stderr, never on stdout."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+PLAIN_INTERVAL = 5.0
+"""Seconds between progress lines where there is no terminal."""
+
+
+def say(message: str) -> None:
+    """A line to stderr."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def amount(n: float) -> str:
+    """A number of bytes for people.
+
+    >>> amount(532), amount(61_005_872), amount(3.2e9)
+    ('532 B', '61.0 MB', '3.2 GB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if n < 1000 or unit == "GB":
+            return f"{n:.0f} B" if unit == "B" else f"{n:.1f} {unit}"
+        n /= 1000
+    raise AssertionError
+
+
+def duration(seconds: float) -> str:
+    """A time span for people.
+
+    >>> duration(7.4), duration(130), duration(7400)
+    ('7 s', '2 min 10 s', '2 h 3 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+class Meter:
+    """Progress of one long thing: a bar in a terminal, else a line now and then.
+
+    Counts bytes (with speed) or anything else. May be advanced from several threads.
+    """
+
+    def __init__(self, label: str, total: int, in_bytes: bool = False) -> None:
+        self.label, self.total, self.in_bytes = label, total, in_bytes
+        self.done = 0
+        self._fresh = 0  # done in this session: what speed is measured by
+        self._lock = threading.Lock()
+        self._started = self._last_line = time.monotonic()
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Meter:
+        self._started = self._last_line = time.monotonic()
+        if sys.stderr.isatty():
+            self._bar = self._make_bar()
+            self._bar.start()
+            self._bar.add_task(self.label, total=self.total)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, n: int, fresh: bool = True) -> None:
+        """Count ``n`` more; ``fresh=False`` for what an earlier session had done already."""
+        with self._lock:
+            self.done += n
+            self._fresh += n if fresh else 0
+            self._show()
+
+    def to(self, done: int, total: int) -> None:
+        """Set how far it is."""
+        with self._lock:
+            self._fresh += done - self.done
+            self.done, self.total = done, total
+            self._show()
+
+    def _show(self) -> None:
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=self.done, total=self.total)
+            return
+        now = time.monotonic()
+        if now - self._last_line >= PLAIN_INTERVAL and self.done < self.total:
+            self._last_line = now
+            say(self._line(now - self._started))
+
+    def _line(self, elapsed: float) -> str:
+        rate = self._fresh / elapsed if elapsed > 0 else 0.0
+        left = f", {duration((self.total - self.done) / rate)} left" if rate > 0 else ""
+        if self.in_bytes:
+            return (
+                f"{self.label}: {amount(self.done)} of {amount(self.total)}, {amount(rate)}/s{left}"
+            )
+        return f"{self.label}: {self.done} of {self.total}{left}"
+
+    def _make_bar(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+
+        counts = [DownloadColumn(), TransferSpeedColumn()] if self.in_bytes else []
+        return Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            *(counts or [MofNCompleteColumn()]),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )

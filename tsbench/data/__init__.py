@@ -1,0 +1,1 @@
+"""Cards, downloads, prepared arrays on disk, splits, class orders and task streams."""

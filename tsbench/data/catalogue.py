@@ -1,0 +1,30 @@
+"""The data sets that tsbench knows by name."""
+
+from __future__ import annotations
+
+from tsbench.data.card import Card
+from tsbench.errors import UserError
+from tsbench.registry import Registry
+
+DATASETS = Registry(
+    kind="data set",
+    group="tsbench.datasets",
+    builtin={
+        "uci-har": "tsbench.datasets.uci_har:CARD",
+        "uwave": "tsbench.datasets.uwave:CARD",
+        "dsa": "tsbench.datasets.dsa:CARD",
+        "grabmyo": "tsbench.datasets.grabmyo:CARD",
+        "wisdm": "tsbench.datasets.wisdm:CARD",
+        "demo": "tsbench.datasets.demo:CARD",
+    },
+)
+PAPER = ("uci-har", "uwave", "dsa", "grabmyo", "wisdm")
+"""The five data sets of the paper, in its order."""
+
+
+def card(name: str) -> Card:
+    """The card called ``name``, or the one in ``file.py:name``."""
+    found = DATASETS.load(name)
+    if not isinstance(found, Card):
+        raise UserError(f"'{name}' is a {type(found).__name__}, not a tsbench Card")
+    return found

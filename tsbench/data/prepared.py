@@ -1,0 +1,191 @@
+"""Prepared data on disk: arrays in ``.npy``, and a manifest that says what they are.
+
+``<data>/<name>/manifest.json`` names the folder of arrays beside it. The folder is complete before
+the manifest is put in place by one rename, so what loads is always whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tsbench import __version__
+from tsbench.data.arrays import Coverage, Split, Splits, class_counts, finish, usable_classes
+from tsbench.data.card import Card
+from tsbench.disk import write_whole
+from tsbench.errors import UserError
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set ready for use: card, arrays (memory-mapped), and where they come from."""
+
+    card: Card
+    splits: Splits
+    manifest: dict[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """Digest over all prepared arrays."""
+        return str(self.manifest["digest"])
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of the official data is there."""
+        return bool(self.manifest["complete"])
+
+    @property
+    def usable(self) -> list[int]:
+        """Classes with samples enough to learn and test."""
+        counts = {name: s["per_class"] for name, s in self.manifest["splits"].items()}
+        train = np.array(counts["train"]) + np.array(counts.get("val", 0))
+        return usable_classes(train, np.array(counts["test"]))
+
+
+def home(root: Path, card: Card) -> Path:
+    """The folder of a data set."""
+    return root / card.name
+
+
+def describe(card: Card, splits: Splits, sources: list[dict[str, Any]]) -> dict[str, Any]:
+    """The manifest of prepared arrays."""
+    described = {}
+    for name, split in splits.items():
+        digest = split.digest()
+        described[name] = {
+            "samples": len(split),
+            "per_class": class_counts(split, card.classes).tolist(),
+            "digest": digest,
+            "matches_official": digest == card.digests[name] if name in card.digests else None,
+        }
+    return {
+        "schema": SCHEMA,
+        "dataset": card.name,
+        "tsbench": __version__,
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "shape": [card.channels, card.length],
+        "complete": splits.coverage.complete,
+        "coverage": asdict(splits.coverage),
+        "notes": splits.notes,
+        "splits": described,
+        "digest": splits.digest(),
+        "sources": sources,
+    }
+
+
+def save(card: Card, splits: Splits, sources: list[dict[str, Any]], root: Path) -> dict[str, Any]:
+    """Write arrays and manifest; an earlier version is replaced at once and then removed."""
+    folder = home(root, card)
+    manifest = describe(card, splits, sources)
+    manifest["folder"] = f"arrays-{manifest['digest'][:12]}"
+    aside = folder / f".{manifest['folder']}.{os.getpid()}.tmp"
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    try:
+        for name, split in splits.items():
+            for kind, array in split.arrays().items():
+                with (aside / f"{name}.{kind}.npy").open("wb") as file:
+                    np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+                    file.flush()
+                    os.fsync(file.fileno())
+        target = folder / manifest["folder"]
+        if target.exists():  # the same arrays, from an earlier time
+            shutil.rmtree(target)
+        aside.rename(target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    write_whole(folder / "manifest.json", json.dumps(manifest, indent=1).encode())
+    for old in folder.glob("*arrays-*"):
+        if old.name != manifest["folder"]:
+            shutil.rmtree(old, ignore_errors=True)
+    return manifest
+
+
+def read_manifest(card: Card, root: Path) -> dict[str, Any] | None:
+    """The manifest, or None when the data set is not prepared."""
+    path = home(root, card) / "manifest.json"
+    again = f"prepare it again: tsbench download {card.name} --force"
+    try:
+        manifest = json.loads(path.read_text())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UserError(f"'{path}' cannot be read ({error}); {again}") from error
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("schema"), int):
+        raise UserError(f"'{path}' is not a manifest; {again}")
+    if manifest["schema"] > SCHEMA:
+        raise UserError(
+            f"{card.name} was prepared by a newer tsbench ({manifest.get('tsbench')}); "
+            f"update tsbench, or {again}"
+        )
+    return manifest
+
+
+def load(card: Card, root: Path) -> Dataset:
+    """The data set from disk, memory-mapped; generated on the spot if it is that kind."""
+    if card.generate is not None:
+        splits = finish(card, card.generate())
+        return Dataset(card, splits, describe(card, splits, sources=[]))
+    manifest = read_manifest(card, root)
+    if manifest is None:
+        raise UserError(f"{card.name} is not prepared; run: tsbench download {card.name}")
+    folder = home(root, card) / manifest["folder"]
+    splits = Splits(
+        **{name: _load_split(card, folder, name, about) for name, about in manifest["splits"].items()},
+        coverage=Coverage(**manifest["coverage"]),
+        notes=manifest["notes"],
+    )
+    return Dataset(card, splits, manifest)
+
+
+def _load_split(card: Card, folder: Path, name: str, about: dict[str, Any]) -> Split:
+    def array(kind: str) -> np.ndarray:
+        return np.load(folder / f"{name}.{kind}.npy", mmap_mode="r", allow_pickle=False)
+
+    try:
+        subject = array("subject") if (folder / f"{name}.subject.npy").exists() else None
+        split = Split(array("x"), np.asarray(array("y")), subject)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"the prepared arrays of {card.name} are damaged ({error}); "
+            f"run: tsbench download {card.name} --force"
+        ) from error
+    if split.x.shape != (about["samples"], card.channels, card.length) or len(split) != len(split.x):
+        raise UserError(
+            f"the prepared arrays of {card.name} do not fit their manifest; "
+            f"run: tsbench download {card.name} --force"
+        )
+    return split
+
+
+def verify(dataset: Dataset) -> None:
+    """Raise unless the arrays on disk are, bit for bit, those of the manifest."""
+    if dataset.splits.digest() != dataset.digest:
+        name = dataset.card.name
+        raise UserError(
+            f"the prepared arrays of {name} have changed since they were prepared; "
+            f"run: tsbench download {name} --force"
+        )
+
+
+def authenticity(manifest: dict[str, Any]) -> str:
+    """Whether the arrays are the known official ones, in words."""
+    known = [s["matches_official"] for s in manifest["splits"].values()]
+    if not manifest["complete"]:
+        return f"partial: {Coverage(**manifest['coverage'])}"
+    if any(match is False for match in known):
+        return "differs from the official data: results are not comparable"
+    if all(known):
+        return "equals the official data"
+    if any(known):
+        return "training data equals the official data"
+    return "complete; no official digest is known"

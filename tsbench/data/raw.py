@@ -1,0 +1,180 @@
+"""A read-only view of raw files, wherever they are: a folder, archives in it, archives in those.
+
+Nothing is ever unpacked to disk, so no archive can write anywhere; members are read into memory
+one at a time, up to a size that a data file can honestly have.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import io
+import lzma
+import os
+import zipfile
+import zlib
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from tsbench.errors import UserError
+
+MAX_MEMBER = 1 << 30  # the largest member of the five official archives is a 300 MB inner zip
+MAX_UNPACKED = 16 << 30  # GRABMyo's archive of three sessions unpacks to about 10 GB
+JUNK = ("__MACOSX", ".DS_Store")
+
+ZIP_FAULTS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    RuntimeError,  # encrypted member
+    NotImplementedError,  # unknown compression
+    UnicodeDecodeError,
+)
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """One file of the view."""
+
+    path: str
+    size: int
+    read: Callable[[], bytes]
+
+
+class RawFiles:
+    """Files under a path, found by the end of their path, through archives one level deep."""
+
+    def __init__(self, path: Path, inner_archive: str = "") -> None:
+        self.path = path
+        self.problems: list[str] = []
+        self._by_name: dict[str, list[RawFile]] = defaultdict(list)
+        self._inner: list[RawFile] = []
+        if path.is_dir():
+            self._add_folder(path)
+        elif path.is_file():
+            self._add_archive(str(path), path)
+            if self.problems:
+                raise UserError(self.problems[0])
+        else:
+            raise UserError(f"'{path}' does not exist; give an archive or a folder")
+        self._inner.sort(key=lambda f: PurePosixPath(f.path).name != inner_archive)
+
+    def find(self, end: str) -> RawFile:
+        """The file whose path ends with ``end``; the shallowest if there are several."""
+        while True:
+            found = [f for f in self._by_name[PurePosixPath(end).name] if _ends(f.path, end)]
+            if found:
+                return min(found, key=lambda f: (f.path.count("/"), f.path))
+            if not self._open_next_inner():
+                raise self._missing(end)
+
+    def glob(self, pattern: str) -> list[RawFile]:
+        """All files whose path ends in something like ``pattern``, sorted by path."""
+        while True:
+            found = [
+                f
+                for files in self._by_name.values()
+                for f in files
+                if fnmatch.fnmatchcase("/" + f.path, "*/" + pattern)
+            ]
+            if found or not self._open_next_inner():
+                return sorted(found, key=lambda f: f.path)
+
+    def has(self, pattern: str) -> bool:
+        """Whether anything matches."""
+        return bool(self.glob(pattern))
+
+    def _missing(self, what: str) -> UserError:
+        known = f" ({'; '.join(self.problems)})" if self.problems else ""
+        return UserError(f"'{what}' is not in '{self.path}'{known}")
+
+    def _add_folder(self, folder: Path) -> None:
+        def refuse(error: OSError) -> None:
+            raise UserError(f"cannot read '{error.filename}': {error.strerror}")
+
+        for root, folders, names in os.walk(folder, onerror=refuse):
+            folders[:] = sorted(d for d in folders if d not in JUNK)
+            for name in sorted(names):
+                if name in JUNK:
+                    continue
+                path = Path(root) / name
+                if name.lower().endswith(".zip"):
+                    self._add_archive(name, path)
+                else:
+                    self._add(path.relative_to(folder).as_posix(), path.stat().st_size, path)
+
+    def _add(self, name: str, size: int, path: Path) -> None:
+        def read() -> bytes:
+            if size > MAX_MEMBER:
+                raise UserError(f"'{path}' is too large for a data file ({size} bytes)")
+            try:
+                return path.read_bytes()
+            except OSError as error:
+                raise UserError(f"cannot read '{path}': {error.strerror}") from error
+
+        self._by_name[PurePosixPath(name).name].append(RawFile(name, size, read))
+
+    def _add_archive(self, label: str, source: Path | io.BytesIO) -> None:
+        try:
+            archive = zipfile.ZipFile(source)
+        except OSError as error:
+            self.problems.append(f"cannot read '{label}': {error.strerror}")
+            return
+        except ZIP_FAULTS as error:
+            self.problems.append(f"'{label}' is not a readable zip archive ({error})")
+            return
+        members = [m for m in archive.infolist() if not m.is_dir()]
+        problem = _unsafe(label, members)
+        if problem:
+            self.problems.append(problem)
+            return
+        for member in members:
+            parts = PurePosixPath(member.filename).parts
+            if any(junk in parts for junk in JUNK):
+                continue
+            file = RawFile(member.filename, member.file_size, _member_reader(archive, member))
+            nested = member.filename.lower().endswith(".zip") and isinstance(source, Path)
+            (self._inner if nested else self._by_name[parts[-1]]).append(file)
+
+    def _open_next_inner(self) -> bool:
+        if not self._inner:
+            return False
+        inner = self._inner.pop(0)
+        try:
+            self._add_archive(inner.path, io.BytesIO(inner.read()))
+        except UserError as error:
+            self.problems.append(str(error))
+        return True
+
+
+def _ends(path: str, end: str) -> bool:
+    return path == end or path.endswith("/" + end)
+
+
+def _unsafe(label: str, members: list[zipfile.ZipInfo]) -> str | None:
+    for member in members:
+        path = PurePosixPath(member.filename.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+            return f"'{label}' refused: its member '{member.filename}' points outside the archive"
+    total = sum(m.file_size for m in members)
+    if total > MAX_UNPACKED:
+        return f"'{label}' refused: it would unpack to {total / 1e9:.0f} GB"
+    return None
+
+
+def _member_reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callable[[], bytes]:
+    def read() -> bytes:
+        if member.file_size > MAX_MEMBER:
+            raise UserError(
+                f"'{member.filename}' in '{archive.filename}' claims {member.file_size} bytes: "
+                "too large for a data file"
+            )
+        try:
+            return archive.read(member)  # never yields more than file_size, and checks the CRC
+        except ZIP_FAULTS as error:
+            where = f" in '{archive.filename}'" if archive.filename else ""
+            raise UserError(f"'{member.filename}'{where} is damaged ({error})") from error
+
+    return read

@@ -1,0 +1,53 @@
+"""Number tables in text files, read by pandas' C parser and checked for shape and finiteness."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+
+from tsbench.data.raw import RawFile
+from tsbench.errors import UserError
+
+
+def read_table(
+    file: RawFile, columns: int, separator: str = r"\s+", data: bytes | None = None
+) -> np.ndarray:
+    """A table of ``columns`` numbers a row as float64, rounded correctly; ``data`` if read before.
+
+    Raises when a row has another width, or a value that is no finite number.
+    """
+    import pandas as pd
+
+    text = file.read() if data is None else data
+    if not text.strip():
+        raise UserError(f"'{file.path}' is empty")
+    try:
+        frame = pd.read_csv(
+            io.BytesIO(text),
+            sep=separator,
+            header=None,
+            dtype=np.float64,
+            float_precision="round_trip",
+        )
+    except ValueError as error:  # ParserError too
+        raise UserError(f"'{file.path}' is not a table of numbers: {error}") from error
+    table = frame.to_numpy()
+    if table.shape[1] != columns:
+        raise UserError(f"'{file.path}' has {table.shape[1]} columns, expected {columns}")
+    finite = np.isfinite(table).all(axis=1)
+    if not finite.all():
+        row = int(np.flatnonzero(~finite)[0]) + 1
+        raise UserError(f"'{file.path}' row {row} has a missing or infinite value")
+    return table
+
+
+def read_column(file: RawFile) -> np.ndarray:
+    """A file of one integer a line."""
+    return read_table(file, 1)[:, 0].astype(np.int64)
+
+
+def expect_rows(file: RawFile, rows: int, expected: int) -> None:
+    """Raise unless the file has as many rows as its companions."""
+    if rows != expected:
+        raise UserError(f"'{file.path}' has {rows} rows, expected {expected}")

@@ -1,0 +1,73 @@
+"""Files that are written whole or not at all, and locks that end with their process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def try_locked(path: Path) -> Iterator[bool]:
+    """Hold the lock file ``path`` if nobody else does; yields whether it is held.
+
+    The system releases the lock when the process ends, however it ends.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        yield _try_lock(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def locked(path: Path, waiting: Callable[[], None], poll: float = 0.2) -> Iterator[None]:
+    """Hold the lock file ``path``; calls ``waiting`` once if somebody else holds it first."""
+    told = False
+    while True:
+        with try_locked(path) as held:
+            if held:
+                yield
+                return
+        if not told:
+            waiting()
+            told = True
+        time.sleep(poll)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write ``data`` aside, sync, rename: a reader sees the old file or the new one, whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with aside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
