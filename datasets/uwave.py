@@ -78,8 +78,8 @@ CARD = Card(
     memory_per_class=112,
     licence="UCR/UEA archive: free for research, asks for citation; no redistribution",
     citation=(
-        "J. Liu, L. Zhong, J. Wickramasuriya, V. Vasudevan. uWave: Accelerometer-based Personalized "
-        "Gesture Recognition and Its Applications. PerCom 2009."
+        "J. Liu, L. Zhong, J. Wickramasuriya, V. Vasudevan. uWave: Accelerometer-based "
+        "Personalized Gesture Recognition and Its Applications. PerCom 2009."
     ),
     page="https://timeseriesclassification.com/description.php?Dataset=UWaveGestureLibraryX",
     prepare=prepare,

@@ -81,27 +81,20 @@ def prepare(raw: RawFiles, tick: Tick) -> Splits:
 
 def _read(file: RawFile) -> tuple[np.ndarray, np.ndarray, int]:
     """Letters (n,), accelerations (n, 3) and the number of lines that could not be read."""
-    import pandas as pd
-
     text = file.read()
     rows = sum(1 for line in text.splitlines() if line.strip())
     if text.count(b",") == 5 * rows and text.count(b";") == rows:
+        plain = io.BytesIO(text.replace(b";", b""))
+        columns = [("letter", "U8"), ("x", "f8"), ("y", "f8"), ("z", "f8")]
         try:
-            frame = pd.read_csv(
-                io.BytesIO(text.replace(b";", b"")),
-                header=None,
-                names=["subject", "letter", "time", "x", "y", "z"],
-                dtype={"letter": str, "x": np.float64, "y": np.float64, "z": np.float64},
-                keep_default_na=False,
-                float_precision="round_trip",
+            table = np.loadtxt(
+                plain, columns, delimiter=",", comments=None, usecols=(1, 3, 4, 5), ndmin=1
             )
         except ValueError:
-            pass  # some line is no sample: find out which
-        else:
-            letters = frame["letter"].to_numpy(dtype="U8")
-            values = frame[["x", "y", "z"]].to_numpy()
-            if np.isin(letters, list(ACTIVITIES)).all() and np.isfinite(values).all():
-                return letters, values, 0
+            return _read_line_by_line(text)  # some line is no sample: find out which
+        values = np.stack([table["x"], table["y"], table["z"]], axis=1)
+        if np.isin(table["letter"], list(ACTIVITIES)).all() and np.isfinite(values).all():
+            return table["letter"], values, 0
     return _read_line_by_line(text)
 
 

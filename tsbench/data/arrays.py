@@ -106,7 +106,7 @@ def finish(card: Card, splits: Splits) -> Splits:
             )
         if not np.isfinite(split.x).all():
             raise UserError(f"{card.name}: {name} holds NaN or infinite values")
-        if len(split) and not (0 <= split.y.min() and split.y.max() < card.classes):
+        if len(split) and not (split.y.min() >= 0 and split.y.max() < card.classes):
             raise UserError(f"{card.name}: {name} has a label outside 0..{card.classes - 1}")
     usable = usable_classes(
         class_counts(splits.train, card.classes), class_counts(splits.test, card.classes)

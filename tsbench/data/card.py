@@ -98,4 +98,3 @@ class Card:
         """What the prepared arrays weigh when complete (float32, labels and subjects)."""
         total = sum(self.published_counts.values())
         return total * (4 * self.channels * self.length + 8 + 4)
-

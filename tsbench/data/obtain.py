@@ -48,8 +48,10 @@ def obtain(
             else:
                 raw_folder, sources = source, _local_sources(card, source)
             return _prepare(card, root, raw_folder, sources)
-    except PermissionError as error:
-        raise UserError(f"cannot write '{error.filename}': {error.strerror}") from error
+    except OSError as error:
+        raise UserError(
+            f"{card.name}: cannot write '{error.filename}': {error.strerror}"
+        ) from error
 
 
 def _prepare(
@@ -67,10 +69,7 @@ def _prepare(
             raise UserError(f"{named}{error}") from error
     size = sum(a.nbytes for _, split in splits.items() for a in split.arrays().values())
     expect_space(root, size, shutil.disk_usage(root).free)
-    try:
-        manifest = save(card, splits, sources, root)
-    except OSError as error:
-        raise UserError(f"{card.name}: cannot store the arrays: {error.strerror}") from error
+    manifest = save(card, splits, sources, root)
     counts = " / ".join(f"{len(split)} {name}" for name, split in splits.items())
     say(f"{card.name}: prepared {counts} in {duration(time.monotonic() - started)}")
     for note, count in splits.notes.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import uuid
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -86,26 +87,18 @@ def save(card: Card, splits: Splits, sources: list[dict[str, Any]], root: Path) 
     """Write arrays and manifest; an earlier version is replaced at once and then removed."""
     folder = home(root, card)
     manifest = describe(card, splits, sources)
-    manifest["folder"] = f"arrays-{manifest['digest'][:12]}"
-    aside = folder / f".{manifest['folder']}.{os.getpid()}.tmp"
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
-    try:
-        for name, split in splits.items():
-            for kind, array in split.arrays().items():
-                with (aside / f"{name}.{kind}.npy").open("wb") as file:
-                    np.save(file, np.ascontiguousarray(array), allow_pickle=False)
-                    file.flush()
-                    os.fsync(file.fileno())
-        target = folder / manifest["folder"]
-        if target.exists():  # the same arrays, from an earlier time
-            shutil.rmtree(target)
-        aside.rename(target)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    manifest["folder"] = f"arrays-{uuid.uuid4().hex[:12]}"
+    target = folder / manifest["folder"]
+    target.mkdir(parents=True)
+    for name, split in splits.items():
+        for kind, array in split.arrays().items():
+            with (target / f"{name}.{kind}.npy").open("wb") as file:
+                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+                file.flush()
+                os.fsync(file.fileno())
     write_whole(folder / "manifest.json", json.dumps(manifest, indent=1).encode())
-    for old in folder.glob("*arrays-*"):
-        if old.name != manifest["folder"]:
+    for old in folder.glob("arrays-*"):  # earlier versions, and what a killed process left
+        if old != target:
             shutil.rmtree(old, ignore_errors=True)
     return manifest
 
@@ -138,18 +131,30 @@ def load(card: Card, root: Path) -> Dataset:
     manifest = read_manifest(card, root)
     if manifest is None:
         raise UserError(f"{card.name} is not prepared; run: tsbench download {card.name}")
+    while True:
+        try:
+            return _load_arrays(card, root, manifest)
+        except UserError:
+            newer = read_manifest(card, root)
+            if newer is None or newer == manifest:
+                raise
+            manifest = newer  # prepared anew between the two reads
+
+
+def _load_arrays(card: Card, root: Path, manifest: dict[str, Any]) -> Dataset:
     folder = home(root, card) / manifest["folder"]
-    splits = Splits(
-        **{name: _load_split(card, folder, name, about) for name, about in manifest["splits"].items()},
-        coverage=Coverage(**manifest["coverage"]),
-        notes=manifest["notes"],
-    )
-    return Dataset(card, splits, manifest)
+    splits = {
+        name: _load_split(card, folder, name, about) for name, about in manifest["splits"].items()
+    }
+    coverage = Coverage(**manifest["coverage"])
+    return Dataset(card, Splits(**splits, coverage=coverage, notes=manifest["notes"]), manifest)
 
 
 def _load_split(card: Card, folder: Path, name: str, about: dict[str, Any]) -> Split:
     def array(kind: str) -> np.ndarray:
-        return np.load(folder / f"{name}.{kind}.npy", mmap_mode="r", allow_pickle=False)
+        path = folder / f"{name}.{kind}.npy"
+        loaded: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+        return loaded
 
     try:
         subject = array("subject") if (folder / f"{name}.subject.npy").exists() else None
@@ -159,7 +164,9 @@ def _load_split(card: Card, folder: Path, name: str, about: dict[str, Any]) -> S
             f"the prepared arrays of {card.name} are damaged ({error}); "
             f"run: tsbench download {card.name} --force"
         ) from error
-    if split.x.shape != (about["samples"], card.channels, card.length) or len(split) != len(split.x):
+    if split.x.shape != (about["samples"], card.channels, card.length) or len(split) != len(
+        split.x
+    ):
         raise UserError(
             f"the prepared arrays of {card.name} do not fit their manifest; "
             f"run: tsbench download {card.name} --force"

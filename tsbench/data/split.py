@@ -65,4 +65,4 @@ def _share_out(counts: np.ndarray, draws: int, random: np.random.RandomState) ->
         winners = random.choice(tied, size=min(len(tied), left), replace=False)
         shares[winners] += 1
         left -= len(winners)
-    return shares.astype(np.int64)
+    return np.asarray(shares, np.int64)

@@ -70,10 +70,9 @@ def _channel(line: str) -> Channel:
 def read_signal(header: Header, data: bytes) -> np.ndarray:
     """Physical values (samples, channels) in float64, NaN where missing; checksums verified."""
     width = len(header.channels)
-    if len(data) != 2 * width * header.samples:
-        raise UserError(
-            f"record {header.name}: {len(data)} bytes of data, expected {2 * width * header.samples}"
-        )
+    expected = 2 * width * header.samples
+    if len(data) != expected:
+        raise UserError(f"record {header.name}: {len(data)} bytes of data, expected {expected}")
     adc = np.frombuffer(data, "<i2").reshape(header.samples, width)
     sums = adc.sum(axis=0, dtype=np.int64) & 0xFFFF
     for channel, total in zip(header.channels, sums, strict=True):
