@@ -31,11 +31,15 @@ def list_(
     listed: dict[str, list[dict[str, Any]]] = {}
     if what in (None, What.datasets):
         listed["datasets"] = describe_datasets(data)
+    if what in (None, What.methods):
+        listed["methods"] = _describe_methods()
     if as_json:
         print(json.dumps(listed[what.value] if what else listed, indent=1))
         return
     if "datasets" in listed:
         _print_datasets(listed["datasets"], data)
+    if "methods" in listed:
+        _print_methods(listed["methods"])
 
 
 def _print_datasets(rows: list[dict[str, Any]], data: Path) -> None:
@@ -52,6 +56,51 @@ def _print_datasets(rows: list[dict[str, Any]], data: Path) -> None:
                 " / ".join(f"{count} {split}" for split, count in row["samples"].items()),
                 amount(row["download_bytes"]) if row["download_bytes"] else "–",
                 row["licence"],
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _describe_methods() -> list[dict[str, Any]]:
+    from tsbench.learn.catalogue import INFO, METHODS, hyper_parameters
+
+    rows: list[dict[str, Any]] = []
+    for name in METHODS.names():
+        info = INFO.get(name)
+        if info is None:
+            rows.append({"name": name, "family": "plugin", "keeps": "", "paper": ""})
+            continue
+        rows.append(
+            {
+                "name": name,
+                "title": info.title,
+                "family": info.family,
+                "keeps": info.keeps,
+                "paper": info.paper,
+                "hyper_parameters": {
+                    h.name: {"default": h.default, "meaning": h.meaning}
+                    for h in hyper_parameters(info.target)
+                },
+            }
+        )
+    return rows
+
+
+def _print_methods(rows: list[dict[str, Any]]) -> None:
+    print_table(
+        "Methods",
+        ["name", "family", "keeps", "paper", "hyper-parameters"],
+        [
+            [
+                row["name"],
+                row["family"],
+                row["keeps"],
+                row["paper"],
+                ", ".join(
+                    f"{name}={about['default']}"
+                    for name, about in row.get("hyper_parameters", {}).items()
+                ),
             ]
             for row in rows
         ],

@@ -9,6 +9,7 @@ import typer
 from tsbench import __version__
 from tsbench.cli.data import download
 from tsbench.cli.listing import list_
+from tsbench.cli.run import demo, run, status
 
 app = typer.Typer(
     name="tsbench",
@@ -34,8 +35,11 @@ def _options(
     pass
 
 
+app.command("demo")(demo)
 app.command("list")(list_)
 app.command("download")(download)
+app.command("run")(run)
+app.command("status")(status)
 
 
 def main() -> None:

@@ -95,8 +95,7 @@ def make_stream(dataset: Dataset, seed: int, name: StreamName = "exp") -> Stream
     tasks, tests = [], []
     for index, first in enumerate(range(0, len(classes), CLASSES_PER_TASK)):
         labels = tuple(range(first, first + CLASSES_PER_TASK))
-        random = generator(seed, dataset.card.name, name, "train/val split", index)
-        parts = [_ninety_ten(dataset.splits.train, classes[k], k, random) for k in labels]
+        parts = [_ninety_ten(dataset, seed, classes[k], k) for k in labels]
         train, val = ([part[side] for part in parts] for side in (0, 1))
         tasks.append(Task(index, labels, _together(train), _together(val)))
         tests.append(_select(test, {classes[k]: k for k in labels}))
@@ -112,10 +111,13 @@ def memory_budget(dataset: Dataset, classes: int) -> int:
     return int(0.05 * dataset.card.memory_per_class) * classes
 
 
-def _ninety_ten(
-    pool: Split, original: int, label: int, random: np.random.Generator
-) -> tuple[Split, Split]:
-    """Nine tenths of a class to train on, the rest to stop by; one sample at least to train on."""
+def _ninety_ten(dataset: Dataset, seed: int, original: int, label: int) -> tuple[Split, Split]:
+    """Nine tenths of a class to train on, the rest to stop by; one sample at least to train on.
+
+    The draw is named after the class, not the stream, so that a class is split alike in both.
+    """
+    pool = dataset.splits.train
+    random = generator(seed, dataset.card.name, "train/val split", original)
     members = random.permutation(np.flatnonzero(pool.y == original))
     cut = max(1, int(TRAIN_SHARE * len(members)))
     sides = (pool.take(members[:cut]), pool.take(members[cut:]))

@@ -1,0 +1,12 @@
+"""Naive: fine-tune on each task in turn and do nothing against forgetting. The lower bound.
+
+Loss: cross-entropy over all classes seen, on the new samples only.
+"""
+
+from __future__ import annotations
+
+from tsbench.learn.gradient import GradientMethod
+
+
+class Naive(GradientMethod):
+    """The shared loop as it is."""

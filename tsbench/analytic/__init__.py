@@ -1,0 +1,1 @@
+"""Ridge solvers, the random hidden layer, and the methods built on them."""

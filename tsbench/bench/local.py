@@ -1,0 +1,181 @@
+"""Runs in processes on this machine: one process a run, several at a time.
+
+A fresh process a run, forked from a server that has torch imported already: nothing that ran
+before can touch a result, a crash takes down one run only, and starting costs milliseconds. The
+process holds the run's lock while it works and stores the record itself.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, Literal
+
+from tsbench.bench.run import Machine, execute, failure
+from tsbench.bench.spec import RunSpec
+from tsbench.bench.store import Store
+from tsbench.disk import try_locked
+
+POLL = 0.5
+BUSY_WAIT = 1.0
+PROGRESS_INTERVAL = 0.2
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something happened to a run."""
+
+    kind: Literal["started", "progress", "done", "elsewhere", "failed", "waiting"]
+    spec: RunSpec
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _Running:
+    spec: RunSpec
+    process: BaseProcess
+    pipe: Connection
+    since: float
+
+
+class LocalExecutor:
+    """Does runs in worker processes and tells what happens as events."""
+
+    def __init__(
+        self,
+        store: Store,
+        machine: Machine,
+        timeout: float | None = None,
+        again: bool = False,
+    ) -> None:
+        self.store = store
+        self.machine = machine
+        self.timeout = timeout
+        self.again = again
+        """Do runs that are done already."""
+        start = "forkserver" if sys.platform != "win32" else "spawn"
+        self.processes = multiprocessing.get_context(start)
+        if start == "forkserver":
+            self.processes.set_forkserver_preload(["tsbench.bench.local"])
+
+    def run(self, specs: list[RunSpec]) -> Iterator[Event]:
+        """Do all runs; ends when each of them is done or has failed."""
+        waiting: deque[tuple[float, RunSpec]] = deque((0.0, spec) for spec in specs)
+        running: list[_Running] = []
+        try:
+            while waiting or running:
+                while waiting and len(running) < self.machine.workers and _due(waiting):
+                    _, spec = waiting.popleft()
+                    running.append(self._start(spec))
+                    yield Event("started", spec)
+                for event in self._collect(running):
+                    if event.kind == "waiting":
+                        waiting.append((time.monotonic() + BUSY_WAIT, event.spec))
+                    yield event
+        finally:
+            for job in running:
+                job.process.kill()
+            for job in running:
+                job.process.join()
+
+    def _start(self, spec: RunSpec) -> _Running:
+        ours, theirs = self.processes.Pipe(duplex=False)
+        process = self.processes.Process(  # type: ignore[attr-defined]
+            target=_work, args=(theirs, spec, self.machine, self.store.root, self.again)
+        )
+        process.start()
+        theirs.close()
+        return _Running(spec, process, ours, time.monotonic())
+
+    def _collect(self, running: list[_Running]) -> Iterator[Event]:
+        """What the workers have to say; ended ones are taken out of ``running``."""
+        if not running:
+            time.sleep(POLL / 10)
+            return
+        ready = wait([job.pipe for job in running], timeout=POLL)
+        for job in list(running):
+            message = None
+            if job.pipe in ready:
+                try:
+                    message = job.pipe.recv()
+                except (EOFError, OSError):
+                    message = self._died(job)
+            elif self.timeout is not None and time.monotonic() - job.since > self.timeout:
+                job.process.kill()
+                message = ("failed", {"error": f"timed out after {self.timeout / 60:g} min"})
+            if message is None:
+                continue
+            kind, details = message
+            if kind == "failed":
+                record = failure(
+                    job.spec, self.machine, details["error"], details.get("traceback", "")
+                )
+                self.store.save(job.spec, record)
+            if kind != "progress":
+                job.process.join()
+                job.pipe.close()
+                running.remove(job)
+            yield Event(kind, job.spec, details)
+
+    def _died(self, job: _Running) -> tuple[str, dict[str, Any]]:
+        job.process.join()
+        code = job.process.exitcode or 0
+        if code < 0:
+            name = signal.Signals(-code).name
+            hint = " (out of memory?)" if name == "SIGKILL" else ""
+            return "failed", {"error": f"killed by {name}{hint}"}
+        return "failed", {"error": f"the worker ended with exit code {code}"}
+
+
+def _due(waiting: deque[tuple[float, RunSpec]]) -> bool:
+    return waiting[0][0] <= time.monotonic()
+
+
+def _work(pipe: Connection, spec: RunSpec, machine: Machine, root: Any, again: bool) -> None:
+    """Body of a worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    os.dup2(2, 1)  # what a method prints is no data
+    store = Store(root)
+    last = 0.0
+
+    def progress(task: int, epoch: int, loss: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= PROGRESS_INTERVAL:
+            last = now
+            pipe.send(("progress", {"task": task, "epoch": epoch, "loss": loss}))
+
+    try:
+        with try_locked(store.lock_path(spec)) as held:
+            if not held:
+                pipe.send(("waiting", {}))
+                return
+            record = None if again else store.done(spec)
+            kind: str = "elsewhere"
+            if record is None:
+                kind, record = "done", execute(spec, machine, progress)
+                store.save(spec, record)
+        pipe.send((kind, _summary(record)))
+    except BrokenPipeError:
+        os._exit(1)  # the parent is gone
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        pipe.send(("failed", {"error": reason, "traceback": traceback.format_exc()}))
+
+
+def _summary(record: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "A_T": record["result"]["A_T"],
+        "F_T": record["result"]["F_T"],
+        "seconds": sum(record["time"]["learn"]) + sum(record["time"]["evaluate"]),
+        "total": record["time"]["total"],
+    }

@@ -1,0 +1,51 @@
+"""Which data sets, which seeds, which part of a matrix; without importing torch."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from tsbench.data.catalogue import PAPER, card
+from tsbench.data.prepared import read_manifest
+from tsbench.data.stream import FIRST_SEED
+from tsbench.errors import UserError
+
+
+def choose_seeds(count: int | None, seeds: list[int]) -> list[int]:
+    """``--seeds N``: the first N published seeds; or those given."""
+    if seeds and count is not None:
+        raise UserError("give either --seeds or --seed, not both")
+    if seeds:
+        if min(seeds) < 0 or max(seeds) >= 2**32:
+            raise UserError("--seed must be between 0 and 4294967295")
+        return list(dict.fromkeys(seeds))
+    if count is not None and count < 1:
+        raise UserError("--seeds must be at least 1")
+    return [FIRST_SEED + i for i in range(5 if count is None else count)]
+
+
+def choose_datasets(names: list[str], root: Path) -> list[str]:
+    """Names given, ``all`` five, or, with none given, every prepared one of the five."""
+    if not names:
+        prepared = [name for name in PAPER if read_manifest(card(name), root)]
+        if not prepared:
+            raise UserError(
+                f"no data set is prepared in '{root}'; run: tsbench download uwave, "
+                "or try --dataset demo"
+            )
+        return prepared
+    chosen: list[str] = []
+    for name in names:
+        chosen += PAPER if name == "all" else [name]
+    for name in chosen:
+        card(name)
+    return list(dict.fromkeys(chosen))
+
+
+def shard(items: list[Any], text: str) -> list[Any]:
+    """Part i of n, from ``i/n`` counting from 1; the parts are disjoint and complete."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise UserError(f"--shard '{text}' is not i/n with 1 ≤ i ≤ n")
+    return items[int(match[1]) - 1 :: int(match[2])]

@@ -1,0 +1,83 @@
+"""From what the user asked for to run specs: names, seeds, hyper-parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from tsbench.bench.run import load_method
+from tsbench.bench.spec import RunSpec
+from tsbench.data.catalogue import card
+from tsbench.data.prepared import Dataset, load, verify
+from tsbench.data.stream import StreamName
+from tsbench.learn.catalogue import default_settings
+from tsbench.learn.settings import build, convert, field_types
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be run."""
+
+    methods: list[str]
+    datasets: list[str]
+    seeds: list[int]
+    stream: StreamName = "exp"
+    epochs: int = 100
+    norm: str = "ln"
+    changes: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def make_specs(request: Request, root: Path) -> list[RunSpec]:
+    """The matrix of runs: data set by data set, method by method, seed by seed.
+
+    In this order the first method trains the shared first tasks of all seeds side by side.
+    """
+    kinds = {method: load_method(method) for method in request.methods}
+    known = {key for kind in kinds.values() for key in field_types(kind.Settings)}
+    for key in request.changes:
+        if key not in known:
+            method = request.methods[0]
+            convert(method, key, request.changes[key], field_types(kinds[method].Settings))
+    specs = []
+    for name in request.datasets:
+        dataset = _verified(name, root)
+        for method, kind in kinds.items():
+            types = field_types(kind.Settings)
+            changed = {
+                key: convert(method, key, value, types)
+                for key, value in request.changes.items()
+                if key in types
+            }
+            values = {**default_settings(method, name), **changed}
+            settings = dataclasses.asdict(build(method, kind.Settings, values))
+            specs += [
+                RunSpec(
+                    dataset=dataset.card.name,
+                    data_digest=dataset.digest,
+                    method=method,
+                    seed=seed,
+                    stream=request.stream,
+                    epochs=request.epochs,
+                    norm=request.norm,
+                    settings=settings,
+                    changed=changed,
+                    code=_code(method),
+                )
+                for seed in request.seeds
+            ]
+    return specs
+
+
+def _verified(name: str, root: Path) -> Dataset:
+    dataset = load(card(name), root)
+    verify(dataset)
+    return dataset
+
+
+def _code(method: str) -> str:
+    path, _, _ = method.rpartition(":")
+    if not path.endswith(".py"):
+        return ""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]

@@ -1,0 +1,249 @@
+"""One run as a function: ``execute(spec) -> record``."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from tsbench.bench import metrics
+from tsbench.bench.machine import environment, peak_memory
+from tsbench.bench.spec import RunSpec
+from tsbench.bench.store import SCHEMA
+from tsbench.data.catalogue import card
+from tsbench.data.prepared import Dataset, load
+from tsbench.data.stream import Stream, make_stream, memory_budget
+from tsbench.errors import UserError
+from tsbench.learn.catalogue import METHODS
+from tsbench.learn.method import Context, Method, Progress
+from tsbench.learn.settings import build
+from tsbench.learn.shared import SharedWork
+
+EVALUATION_CHUNK = 1024
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How to run: what must not change a result, only its time."""
+
+    data: Path
+    shared: Path | None = None
+    device: str = "cpu"
+    threads: int = 1
+    workers: int = 1
+    commit: str = ""
+
+
+def load_method(reference: str) -> type[Method]:
+    """The class of a method, checked for being one."""
+    found = METHODS.load(reference)
+    if not isinstance(found, type) or not issubclass(found, Method):
+        raise UserError(f"method '{reference}' does not derive from tsbench.learn.method.Method")
+    missing = sorted(getattr(found, "__abstractmethods__", ()))
+    if missing:
+        raise UserError(f"method '{reference}' lacks {', '.join(missing)}")
+    return found
+
+
+def choose_device(name: str) -> str:
+    """``auto`` takes a GPU if there is one; asking for one that is not there is an error."""
+    if name == "auto":
+        if torch.cuda.is_available():
+            return "cuda"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
+    present: dict[str, Callable[[], bool]] = {
+        "cpu": lambda: True,
+        "cuda": torch.cuda.is_available,
+        "mps": torch.backends.mps.is_available,
+    }
+    if name not in present:
+        raise UserError(f"unknown device '{name}'; known: auto, {', '.join(present)}")
+    if not present[name]():
+        raise UserError(f"--device {name}: there is none on this machine; use --device cpu")
+    return name
+
+
+def execute(spec: RunSpec, machine: Machine, progress: Progress) -> dict[str, Any]:
+    """Do a run and return its record."""
+    started = time.perf_counter()
+    torch.set_num_threads(machine.threads)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    warnings.filterwarnings("ignore", message=".*deterministic.*")
+    dataset = load(card(spec.dataset), machine.data)
+    if dataset.digest != spec.data_digest:
+        raise UserError(f"{spec.dataset} has been prepared anew since this run was planned")
+    stream = make_stream(dataset, spec.seed, spec.stream)
+    kind = load_method(spec.method)
+    shared = SharedWork(machine.shared) if machine.shared else None
+    context = Context(
+        card=dataset.card,
+        seed=spec.seed,
+        classes=len(stream.classes),
+        samples=sum(len(task.train) for task in stream.tasks),
+        budget=memory_budget(dataset, len(stream.classes)),
+        epochs=spec.epochs,
+        norm=spec.norm,  # type: ignore[arg-type]
+        device=torch.device(machine.device),
+        progress=progress,
+        shared=shared,
+    )
+    settings = build(spec.method, kind.Settings, dict(spec.settings))
+    began = time.perf_counter()
+    settings, chosen = kind.settle(
+        settings, context, lambda: make_stream(dataset, spec.seed, "val")
+    )
+    tuning = time.perf_counter() - began
+    if shared is not None:
+        shared = SharedWork(shared.folder)
+        context = replace(context, shared=shared)
+    method = kind(context, settings)
+    outcome = run_stream(method, stream, shared)
+    return {
+        "schema": SCHEMA,
+        "status": "ok",
+        "hash": spec.hash(),
+        "label": spec.label,
+        "spec": spec.as_dict(),
+        "data": data_section(dataset),
+        "class_order": list(stream.classes),
+        "chosen": chosen,
+        "result": outcome.result,
+        "memory": {
+            "kept_bytes": asdict(method.kept()),
+            "budget_samples": context.budget,
+            "parameters": method.parameters(),
+            "peak_bytes": peak_memory(),
+        },
+        "time": {
+            **outcome.seconds,
+            "tuning": tuning,
+            "total": time.perf_counter() - started,
+        },
+        "environment": environment(
+            machine.device, machine.threads, machine.workers, machine.commit
+        ),
+    }
+
+
+def data_section(dataset: Dataset) -> dict[str, Any]:
+    """What the record says of its data."""
+    return {
+        "digest": dataset.digest,
+        "complete": dataset.complete,
+        "coverage": str(dataset.splits.coverage),
+    }
+
+
+@dataclass
+class Outcome:
+    """Results and times of a stream."""
+
+    result: dict[str, Any]
+    seconds: dict[str, Any]
+
+
+def run_stream(method: Method, stream: Stream, shared: SharedWork | None) -> Outcome:
+    """Learn task by task, and test on all tasks so far after each."""
+    tasks = [stream.joint()] if method.offline else list(stream.tasks)
+    matrix: list[list[float] | None] = [None] * len(stream.tests)
+    learn, evaluate, charged = [], [], 0.0
+    predicted: list[np.ndarray] = []
+    for step, task in enumerate(tasks):
+        before = (shared.spent, shared.charged) if shared else (0.0, 0.0)
+        began = time.perf_counter()
+        method.learn(task)
+        _synchronise(method)
+        seconds = time.perf_counter() - began
+        if shared:
+            # What was trained by another run, or waited for, is replaced by what it took.
+            spent, charge = shared.spent - before[0], shared.charged - before[1]
+            seconds += charge - spent
+            charged += charge
+        learn.append(seconds)
+        began = time.perf_counter()
+        row = len(stream.tests) - 1 if method.offline else step
+        seen = max(task.labels) + 1
+        predicted = [predict(method, test.x, seen) for test in stream.tests[: row + 1]]
+        matrix[row] = [
+            100 * float(np.mean(guess == test.y)) if len(test) else float("nan")
+            for guess, test in zip(predicted, stream.tests, strict=False)
+        ]
+        evaluate.append(time.perf_counter() - began)
+    truth = np.concatenate([test.y for test in stream.tests])
+    guesses = np.concatenate(predicted)
+    result = {
+        "accuracy": matrix,
+        "A_T": metrics.average_accuracy(matrix),
+        "F_T": metrics.forgetting(matrix),
+        "curve": metrics.curve(matrix),
+        "learning_accuracy": metrics.learning_accuracy(matrix),
+        "backward_transfer": metrics.backward_transfer(matrix),
+        "pooled": 100 * float(np.mean(guesses == truth)),
+        "confusion": metrics.confusion(truth, guesses, len(stream.classes)),
+        "variance_ratio": variance_ratio(method, stream),
+    }
+    return Outcome(result, {"learn": learn, "evaluate": evaluate, "charged": charged})
+
+
+def predict(method: Method, x: np.ndarray, seen: int) -> np.ndarray:
+    """Predicted labels; checks what the method returned."""
+    parts = []
+    for start in range(0, len(x), EVALUATION_CHUNK):
+        chunk = x[start : start + EVALUATION_CHUNK]
+        scores = np.asarray(method.predict(chunk))
+        if scores.shape != (len(chunk), seen):
+            raise ValueError(
+                f"predict returned shape {scores.shape} for {len(chunk)} samples; "
+                f"expected {(len(chunk), seen)}: a score for every class seen"
+            )
+        if not np.isfinite(scores).all():
+            raise ValueError("predict returned NaN or infinite scores")
+        parts.append(scores.argmax(axis=1))
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+def variance_ratio(method: Method, stream: Stream) -> float | None:
+    """Variance ratio of what the classifier sees, on all test data after the last task."""
+    ratio = metrics.VarianceRatio(len(stream.classes))
+    for test in stream.tests:
+        for start in range(0, len(test), EVALUATION_CHUNK):
+            rows = slice(start, start + EVALUATION_CHUNK)
+            features = method.inputs(test.x[rows])
+            if features is None:
+                return None
+            ratio.add(features, test.y[rows])
+    return ratio.value()
+
+
+def _synchronise(method: Method) -> None:
+    if method.context.device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def failure(spec: RunSpec, machine: Machine, error: str, details: str = "") -> dict[str, Any]:
+    """The record of a run that failed."""
+    return {
+        "schema": SCHEMA,
+        "status": "failed",
+        "hash": spec.hash(),
+        "label": spec.label,
+        "spec": spec.as_dict(),
+        "error": error,
+        "details": details,
+        "environment": environment(
+            machine.device, machine.threads, machine.workers, machine.commit
+        ),
+    }
+
+
+def comparable(record: dict[str, Any]) -> dict[str, Any]:
+    """A record without what may differ between two runs of one spec: time, machine, peak."""
+    kept = {k: v for k, v in record.items() if k not in ("time", "environment")}
+    memory = {k: v for k, v in record["memory"].items() if k != "peak_bytes"}
+    return {**kept, "memory": memory}

@@ -1,0 +1,66 @@
+"""What of a matrix of runs is done, failed or missing; by file names, without importing torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tsbench.bench.names import choose_datasets, choose_seeds
+from tsbench.bench.store import Store
+from tsbench.learn.catalogue import expand
+
+
+@dataclass(frozen=True)
+class MatrixStatus:
+    """State of every run of a matrix."""
+
+    protocol: str
+    runs: list[dict[str, Any]]
+    seconds_left: float | None
+    problems: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"protocol": self.protocol, "seconds_left": self.seconds_left, "runs": self.runs}
+
+
+def matrix_status(
+    methods: list[str],
+    datasets: list[str],
+    count: int | None,
+    seeds: list[int],
+    protocol: str,
+    data: Path,
+    results: Path,
+) -> MatrixStatus:
+    """Look up every run of methods × data sets × seeds."""
+    records, problems = Store(results).records()
+    states: dict[tuple[str, str, int], str] = {}
+    seconds: dict[tuple[str, str], list[float]] = {}
+    for record in records:
+        spec = record["spec"]
+        if spec["protocol"] != protocol:
+            continue
+        key = (spec["dataset"], record["label"], spec["seed"])
+        if record["status"] == "ok":
+            states[key] = "done"
+            seconds.setdefault(key[:2], []).append(record["time"]["total"])
+        else:
+            states.setdefault(key, "failed")
+    runs: list[dict[str, Any]] = [
+        {"dataset": d, "method": m, "seed": s, "state": states.get((d, m, s), "missing")}
+        for d in choose_datasets(datasets, data)
+        for m in expand(methods)
+        for s in choose_seeds(count, seeds)
+    ]
+    known = [t for times in seconds.values() for t in times]
+    left = None
+    if known:
+        average = sum(known) / len(known)
+        left = 0.0
+        for run in runs:
+            if run["state"] != "done":
+                times = seconds.get((run["dataset"], run["method"]), [average])
+                left += sum(times) / len(times)
+    return MatrixStatus(protocol, runs, left, problems)

@@ -1,0 +1,110 @@
+"""Records on disk: one JSON a run, written whole; a failure never hides a finished run.
+
+``<results>/<protocol>/<dataset>/<method>/seed-<n>.json`` is a finished run;
+``seed-<n>.failed.json`` beside it tells of one that failed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tsbench.bench.spec import RunSpec
+from tsbench.disk import write_whole
+from tsbench.errors import UserError
+
+SCHEMA = 1
+NOT_OURS = {"published", "reference", ".shared", ".locks"}
+
+
+class Store:
+    """A folder of records."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def path(self, spec: RunSpec) -> Path:
+        """Where the record of a finished run goes."""
+        folder = self.root / spec.protocol / spec.dataset / spec.label
+        return folder / f"seed-{spec.seed}.json"
+
+    def failed_path(self, spec: RunSpec) -> Path:
+        """Where the record of a failed run goes."""
+        return self.path(spec).with_suffix(".failed.json")
+
+    def lock_path(self, spec: RunSpec) -> Path:
+        """Held by whoever is at this run."""
+        return self.root / ".locks" / f"{spec.hash()}.lock"
+
+    @property
+    def shared_folder(self) -> Path:
+        """Trained first tasks, shared by runs."""
+        return self.root / ".shared"
+
+    def done(self, spec: RunSpec) -> dict[str, Any] | None:
+        """The record of this very run, if it is finished."""
+        return _of_this_run(self.path(spec), spec)
+
+    def failed(self, spec: RunSpec) -> dict[str, Any] | None:
+        """The record of this very run, if it failed."""
+        return _of_this_run(self.failed_path(spec), spec)
+
+    def save(self, spec: RunSpec, record: dict[str, Any]) -> None:
+        """Store a record; a finished run clears away the failure before it."""
+        finished = record["status"] == "ok"
+        path = self.path(spec) if finished else self.failed_path(spec)
+        write_whole(path, json.dumps(record, indent=1, ensure_ascii=False).encode())
+        if finished:
+            self.failed_path(spec).unlink(missing_ok=True)
+
+    def records(self) -> tuple[list[dict[str, Any]], list[str]]:
+        """All records, finished and failed, and a line for each file that is none."""
+        found, problems = [], []
+        for path in self._files():
+            try:
+                found.append(read_record(path))
+            except UserError as error:
+                problems.append(str(error))
+        return found, problems
+
+    def check_writable(self) -> None:
+        """Raise before starting if records could not be stored."""
+        probe = self.root / ".locks" / "probe"
+        try:
+            write_whole(probe, b"")
+            probe.unlink(missing_ok=True)
+        except OSError as error:
+            raise UserError(
+                f"results folder '{self.root}' cannot be written ({error.strerror}); "
+                "choose another with --results"
+            ) from error
+
+    def _files(self) -> Iterator[Path]:
+        for path in sorted(self.root.glob("*/*/*/*.json")):
+            if path.relative_to(self.root).parts[0] not in NOT_OURS:
+                yield path
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """One record; says what is wrong with a file that is none."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"'{path}' is not a record: {error}") from error
+    if not isinstance(record, dict) or not isinstance(record.get("schema"), int):
+        raise UserError(f"'{path}' is not a record of tsbench")
+    if record["schema"] > SCHEMA:
+        raise UserError(f"'{path}' was written by a newer tsbench; update to read it")
+    if record.get("status") not in ("ok", "failed") or not isinstance(record.get("spec"), dict):
+        raise UserError(f"'{path}' is not a record of tsbench")
+    return record
+
+
+def _of_this_run(path: Path, spec: RunSpec) -> dict[str, Any] | None:
+    try:
+        record = read_record(path)
+    except UserError:
+        return None
+    return record if record.get("hash") == spec.hash() else None

@@ -1,0 +1,1 @@
+"""What a method is, the one training loop, shared first tasks, replay memory."""

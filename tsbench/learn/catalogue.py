@@ -1,0 +1,196 @@
+"""The methods that tsbench knows by name, and what can be told of them without importing torch."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from tsbench.errors import UserError
+from tsbench.registry import Registry, closest
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """A line of ``tsbench list methods``."""
+
+    name: str
+    title: str
+    family: str
+    keeps: str
+    paper: str
+    target: str
+    in_paper: bool = True
+
+
+ACL = "Li et al., TS-ACL, 2024"
+INFO = {
+    info.name: info
+    for info in (
+        MethodInfo(
+            "naive",
+            "Naive",
+            "bounds",
+            "network",
+            "lower bound",
+            "tsbench.baselines.naive:Naive",
+        ),
+        MethodInfo(
+            "offline",
+            "Offline",
+            "bounds",
+            "all data (joint training)",
+            "upper reference",
+            "tsbench.baselines.offline:Offline",
+        ),
+        MethodInfo(
+            "ts-acl",
+            "TS-ACL",
+            "analytic",
+            "encoder, statistics",
+            ACL,
+            "tsbench.analytic.tsacl:TSACL",
+        ),
+        MethodInfo(
+            "ts-acl-e",
+            "TS-ACL-E",
+            "analytic",
+            "encoder, statistics × 5",
+            ACL,
+            "tsbench.analytic.tsacl:TSACLE",
+        ),
+        MethodInfo(
+            "ts-acl-deep",
+            "Deep",
+            "analytic",
+            "encoder, statistics",
+            f"{ACL}, ablation",
+            "tsbench.analytic.tsacl:Deep",
+            in_paper=False,
+        ),
+        MethodInfo(
+            "ts-acl-deep-rhl",
+            "Deep+RHL",
+            "analytic",
+            "encoder, statistics",
+            f"{ACL}, ablation",
+            "tsbench.analytic.tsacl:DeepHidden",
+            in_paper=False,
+        ),
+    )
+}
+METHODS = Registry("method", "tsbench.methods", {name: i.target for name, i in INFO.items()})
+FAMILIES = ("exemplar-free", "exemplar-based", "analytic")
+
+
+def expand(names: list[str]) -> list[str]:
+    """Method names from names, families and ``all`` (the methods of the paper's main table)."""
+    expanded: list[str] = []
+    for name in names:
+        if name == "all":
+            expanded += [info.name for info in INFO.values() if info.in_paper]
+        elif name in FAMILIES:
+            expanded += [info.name for info in INFO.values() if info.family == name]
+        elif name in METHODS.names() or ".py" in name:
+            expanded.append(name)
+        else:
+            known = [*METHODS.names(), *FAMILIES, "all"]
+            raise UserError(
+                f"unknown method '{name}'{closest(name, known)}; known: {', '.join(known)}"
+            )
+    return list(dict.fromkeys(expanded))
+
+
+@lru_cache(maxsize=1)
+def defaults() -> dict[str, dict[str, dict[str, Any]]]:
+    """The YAML file of default hyper-parameters."""
+    import yaml
+
+    text = (resources.files("tsbench.learn") / "defaults.yaml").read_text()
+    return yaml.safe_load(text) or {}
+
+
+def default_settings(method: str, dataset: str) -> dict[str, Any]:
+    """Hyper-parameters of the YAML file for a method on a data set."""
+    entry = defaults().get(method, {})
+    return {**entry.get("default", {}), **entry.get(dataset, {})}
+
+
+@dataclass(frozen=True)
+class HyperParameter:
+    """One field of a settings class, as its source says it."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+def hyper_parameters(target: str) -> list[HyperParameter]:
+    """The hyper-parameters of a built-in ``module:Class``, read from the source, not imported."""
+    module, _, name = target.partition(":")
+    found = _settings_class(module, name)
+    if found is None:
+        return []
+    fields: dict[str, HyperParameter] = {}
+    for field in _fields(*found):
+        fields[field.name] = field
+    return list(fields.values())
+
+
+def _settings_class(module: str, name: str) -> tuple[str, str] | None:
+    """Module and name of the class that ``name`` (or a base of it) calls its Settings."""
+    found = _find_class(module, name)
+    if found is None:
+        return None
+    module, node = found
+    for line in node.body:
+        if isinstance(line, ast.AnnAssign) and ast.unparse(line.target) == "Settings":
+            return (module, ast.unparse(line.value)) if line.value else None
+    for base in node.bases:
+        deeper = _settings_class(module, ast.unparse(base))
+        if deeper:
+            return deeper
+    return None
+
+
+def _fields(module: str, name: str) -> Iterator[HyperParameter]:
+    found = _find_class(module, name)
+    if found is None:
+        return
+    module, node = found
+    for base in node.bases:
+        yield from _fields(module, ast.unparse(base))
+    for line, after in zip(node.body, [*node.body[1:], None], strict=True):
+        if isinstance(line, ast.AnnAssign) and line.value is not None:
+            doc = ""
+            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                doc = " ".join(str(after.value.value).split())
+            yield HyperParameter(ast.unparse(line.target), ast.unparse(line.value), doc)
+
+
+def _find_class(module: str, name: str) -> tuple[str, ast.ClassDef] | None:
+    """A class by name in a module or where the module imports it from, inside tsbench."""
+    if not module.startswith("tsbench"):
+        return None
+    tree = _tree(module)
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return module, node
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    return _find_class(node.module, alias.name)
+    return None
+
+
+@lru_cache(maxsize=64)
+def _tree(module: str) -> ast.Module:
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        return ast.Module([], [])
+    return ast.parse(Path(spec.origin).read_text(encoding="utf-8"))

@@ -1,0 +1,139 @@
+"""The base of all gradient methods: owns network and loop; a method overrides what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from tsbench.data.stream import Task
+from tsbench.learn.loop import EVAL_BATCH, Fit, Schedule, fit, mean_loss
+from tsbench.learn.method import Context, Kept, Method, Settings, nbytes
+from tsbench.learn.shared import first_task_key
+from tsbench.nn.encoder import Encoder
+from tsbench.nn.network import Head, Network
+
+
+@dataclass(frozen=True)
+class GradientSettings(Settings):
+    """Hyper-parameters of the training loop."""
+
+    schedule: Schedule = "step15"
+    """Learning rate: onecycle, or ×0.1 after epoch 10 or 15."""
+    learning_rate: float = 1e-3
+    """Adam's step; the peak of onecycle."""
+    batch: int = 64
+    """New samples a step."""
+    patience: int = 5
+    """Epochs without improvement before stopping."""
+
+
+class GradientMethod(Method):
+    """Fine-tunes one network with one growing head; cross-entropy over all classes seen."""
+
+    Settings: ClassVar[type[Settings]] = GradientSettings
+
+    def __init__(self, context: Context, settings: Any) -> None:
+        super().__init__(context, settings)
+        card = context.card
+        weights = context.torch_random("weights")
+        encoder = Encoder(card.channels, card.input_norm, context.norm, card.dropout, weights)
+        self.network = Network(encoder, Head(0, weights)).to(context.device)
+
+    @property
+    def classes_seen(self) -> int:
+        """Outputs of the head."""
+        return self.network.head.classes
+
+    def learn(self, task: Task) -> None:
+        """Grow the head, train, then whatever the method does after a task."""
+        grow = self.context.torch_random("head", task.index)
+        self.network.head = self.network.head.grown(max(task.labels) + 1, grow)
+        x, y = self.tensors(task.train.x, task.train.y)
+        if task.index == 0:
+            self._learn_first(task, x, y)
+        else:
+            self._train(task, x, y, self.loss)
+        self.after_task(task, x, y)
+
+    def loss(self, x: Tensor, y: Tensor) -> Tensor:
+        """Loss of a batch of new samples, from the second task on."""
+        return self.criterion(self.network(x), y)
+
+    def criterion(self, logits: Tensor, y: Tensor) -> Tensor:
+        """Mean loss of logits; also what early stopping goes by."""
+        return F.cross_entropy(logits, y)
+
+    def after_task(self, task: Task, x: Tensor, y: Tensor) -> None:
+        """What to do with the trained network and the task's data before it is gone."""
+
+    def _learn_first(self, task: Task, x: Tensor, y: Tensor) -> None:
+        """The first task is plain training, the same for all methods with the same settings."""
+
+        def plain(batch_x: Tensor, batch_y: Tensor) -> Tensor:
+            return self.criterion(self.network(batch_x), batch_y)
+
+        def train() -> dict[str, Tensor]:
+            self._train(task, x, y, plain)
+            return self.network.state_dict()
+
+        if self.context.shared is None:
+            train()
+            return
+        key = first_task_key(self.context, task, self._fit(), type(self).criterion.__qualname__)
+        self.network.load_state_dict(self.context.shared.first_task(key, train))
+        self.network.eval()
+
+    def _fit(self) -> Fit:
+        s = self.settings
+        return Fit(self.context.epochs, s.schedule, s.learning_rate, s.batch, s.patience)
+
+    def _train(
+        self, task: Task, x: Tensor, y: Tensor, loss: Callable[[Tensor, Tensor], Tensor]
+    ) -> None:
+        has_val = len(task.val) > 0
+        val_x, val_y = self.tensors(task.val.x, task.val.y) if has_val else (x, y)
+        self.network.draw_dropout_from(
+            self.context.torch_random("dropout", task.index, on_device=True)
+        )
+        fit(
+            self.network,
+            samples=len(x),
+            how=self._fit(),
+            order=self.context.torch_random("order", task.index),
+            loss=lambda rows: loss(x[rows], y[rows]),
+            validate=lambda: mean_loss(self.network, self.criterion, val_x, val_y),
+            progress=lambda epoch, value: self.context.progress(task.index, epoch, value),
+        )
+
+    @torch.inference_mode()
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """Logits over all classes seen."""
+        return self.map(self.network, x)
+
+    def map(self, function: Callable[[Tensor], Tensor], x: np.ndarray) -> np.ndarray:
+        """A function of batches (n, C, L) applied to all of ``x``, in evaluation mode."""
+        self.network.eval()
+        parts = [
+            function(torch.from_numpy(np.array(x[i : i + EVAL_BATCH])).to(self.context.device))
+            for i in range(0, len(x), EVAL_BATCH)
+        ]
+        return torch.cat(parts).cpu().numpy()
+
+    def tensors(self, x: np.ndarray, y: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Arrays on the device of the run."""
+        device = self.context.device
+        return torch.from_numpy(x).to(device), torch.from_numpy(y).to(device)
+
+    def kept(self) -> Kept:
+        """The network; methods add what else they keep."""
+        return Kept(parameters=nbytes(*self.network.parameters(), *self.network.buffers()))
+
+    def parameters(self) -> int:
+        """Trained parameters of the network."""
+        return sum(p.numel() for p in self.network.parameters())

@@ -1,0 +1,85 @@
+"""Work that several runs share: the network after the first task.
+
+The first task is plain training in nearly every method, so methods with the same data, seed and
+settings start from the same weights. The first to need them trains them; the others, in this
+process or another, load them. What it took is charged in full to each of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tsbench import __version__
+from tsbench.data.stream import Task
+from tsbench.disk import locked, write_whole
+from tsbench.learn.loop import Fit
+from tsbench.learn.method import Context
+
+SECONDS = "__seconds__"
+
+
+def first_task_key(context: Context, task: Task, how: Fit, criterion: str) -> str:
+    """A name for the outcome of training on a first task; all that could change it goes in."""
+    parts = [
+        __version__,
+        torch.__version__,
+        str(context.device.type),
+        str(torch.get_num_threads()),
+        context.card.name,
+        context.seed,
+        context.norm,
+        context.card.input_norm,
+        context.card.dropout,
+        task.train.digest(),
+        task.val.digest(),
+        sorted(asdict(how).items()),
+        criterion,
+    ]
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:32]
+
+
+class SharedWork:
+    """A folder of trained first tasks, safe for many processes at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.spent = 0.0
+        """Seconds spent here: training, waiting, loading."""
+        self.charged = 0.0
+        """Seconds that the training of what was handed out took, whoever did it."""
+
+    def first_task(self, key: str, train: Callable[[], dict[str, Tensor]]) -> dict[str, Tensor]:
+        """The weights called ``key``, trained now unless somebody has."""
+        started = time.perf_counter()
+        path = self.folder / f"{key}.npz"
+        with locked(self.folder / f"{key}.lock", waiting=lambda: None, poll=0.05):
+            arrays = _read(path)
+            if arrays is None:
+                began = time.perf_counter()
+                state = train()
+                seconds = time.perf_counter() - began
+                arrays = {name: value.cpu().numpy() for name, value in state.items()}
+                arrays[SECONDS] = np.array(seconds)
+                buffer = io.BytesIO()
+                np.savez(buffer, allow_pickle=False, **arrays)
+                write_whole(path, buffer.getvalue())
+        self.charged += float(arrays.pop(SECONDS))
+        self.spent += time.perf_counter() - started
+        return {name: torch.from_numpy(value) for name, value in arrays.items()}
+
+
+def _read(path: Path) -> dict[str, np.ndarray] | None:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, KeyError, EOFError):
+        return None

@@ -1,0 +1,1 @@
+"""Input normalisation, the 1D-CNN encoder, the growing head."""
