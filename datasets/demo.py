@@ -21,15 +21,16 @@ TRAIN_PER_CLASS, TEST_PER_CLASS = 60, 30
 def generate() -> Splits:
     """The whole data set; the same on every machine."""
     parameters = generator(0, "demo", "classes")
-    frequency = 2.0 * 1.22 ** np.arange(CLASSES)
-    mix = parameters.normal(size=(CLASSES, CHANNELS, 3)) * np.array([1.0, 0.7, 0.4])
-    phase = parameters.uniform(0, 2 * np.pi, (CLASSES, CHANNELS, 3))
+    frequency = 3.0 * 1.2 ** np.arange(CLASSES)
+    family = np.arange(CLASSES) // 2  # two classes each differ in rhythm and burst only
+    mix = (parameters.normal(size=(CLASSES, CHANNELS, 3)) * np.array([1.0, 0.7, 0.4]))[family]
+    phase = parameters.uniform(0, 2 * np.pi, (CLASSES, CHANNELS, 3))[family]
     burst_at = parameters.uniform(0.25, 0.75, CLASSES)
     burst = parameters.normal(size=(CLASSES, CHANNELS))
     tempo = np.linspace(0.85, 1.15, SUBJECTS)
     amplitude = parameters.permutation(np.linspace(0.6, 1.5, SUBJECTS))
     offset = parameters.normal(scale=0.5, size=(SUBJECTS, CHANNELS))
-    noise = parameters.permutation(np.linspace(0.3, 0.9, SUBJECTS))
+    noise = parameters.permutation(np.linspace(0.3, 1.0, SUBJECTS))
 
     def draw(split: str, per_class: int) -> Split:
         random = generator(0, "demo", split)
@@ -45,7 +46,7 @@ def generate() -> Splits:
         x = np.einsum("nch,nchl->ncl", mix[y], waves)
         centre = burst_at[y] + random.normal(0, 0.05, n)
         envelope = np.exp(-(((time - centre[:, None]) / 0.06) ** 2))
-        x += 2 * burst[y][..., None] * envelope[:, None]
+        x += 1.5 * burst[y][..., None] * envelope[:, None]
         x = x * (amplitude[subject] * random.normal(1, 0.1, n))[:, None, None]
         x += offset[subject][..., None]
         x += random.normal(size=x.shape) * noise[subject][:, None, None]

@@ -44,14 +44,17 @@ def prepare(raw: RawFiles, tick: Tick) -> Splits:
     x, y, subjects = [], [], []
     for label, activity in enumerate(ACTIVITIES):
         for subject in range(1, SUBJECTS + 1):
-            files = raw.glob(f"a{activity:02d}/p{subject}/s[0-9][0-9].txt")
+            found = raw.glob(f"a{activity:02d}/p{subject}/s[0-9][0-9].txt")
+            # By segment, so that an archive beside its unpacked copy counts once.
+            segments = {int(file.path[-6:-4]): file for file in found}
+            files = [segments[s] for s in sorted(segments) if 1 <= s <= SEGMENTS]
             if files:
                 x.append(_read_segments(files))
                 y += [label] * len(files)
                 subjects += [subject] * len(files)
         tick(label + 1, len(ACTIVITIES))
     if not x:
-        raise UserError(f"no file a01/p1/s01.txt or alike in '{raw.path}'")
+        raise raw.missing("a01/p1/s01.txt")
     labels = np.array(y, np.int64)
     everything = Split(np.concatenate(x), labels, np.array(subjects, np.int32))
     train, test = stratified_split(labels, 0.25)
@@ -67,8 +70,12 @@ def _read_segments(files: list[RawFile]) -> np.ndarray:
     texts = [file.read().rstrip() + b"\n" for file in files]
     for file, text in zip(files, texts, strict=True):
         expect_rows(file, text.count(b"\n"), LENGTH)
-    table = read_table(files[0], CHANNELS, ",", data=b"".join(texts))
-    expect_rows(files[0], len(table), LENGTH * len(files))
+    try:
+        table = read_table(files[0], CHANNELS, ",", data=b"".join(texts))
+    except UserError:
+        for file, text in zip(files, texts, strict=True):
+            read_table(file, CHANNELS, ",", data=text)  # names the one at fault
+        raise
     return np.float32(table).reshape(len(files), LENGTH, CHANNELS).transpose(0, 2, 1)
 
 

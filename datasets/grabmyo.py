@@ -21,6 +21,7 @@ from tsbench.errors import UserError
 
 PARTICIPANTS, TRIALS, GESTURES = 43, 7, 16
 WIDTH, WINDOWS = 128, 10
+FORM = (32, 2048.0, 10240)
 WIRED = [*range(16), *range(17, 23), *range(25, 31)]  # forearm F1..F16, then wrist W1..W12
 RECORD = re.compile(r"session1_participant(\d+)_gesture(\d+)_trial(\d+)\.hea")
 ROOTS = (
@@ -39,7 +40,7 @@ def prepare(raw: RawFiles, tick: Tick) -> Splits:
             if participant <= PARTICIPANTS and gesture <= GESTURES and trial <= TRIALS:
                 records[participant, trial, gesture] = file
     if not records:
-        raise UserError(f"no file session1_participant1_gesture1_trial1.hea in '{raw.path}'")
+        raise raw.missing("session1_participant1_gesture1_trial1.hea")
     x = np.empty((len(records), WINDOWS, len(WIRED), WIDTH), np.float32)
     missing = 0
     for i, key in enumerate(sorted(records)):
@@ -67,8 +68,9 @@ def _read(raw: RawFiles, header_file: RawFile) -> np.ndarray:
         header = read_header(header_file.read().decode("utf-8", "replace"))
     except UserError as error:
         raise UserError(f"'{header_file.path}': {error}") from error
-    if len(header.channels) != 32:
-        raise UserError(f"'{header_file.path}' has {len(header.channels)} channels, expected 32")
+    form = (len(header.channels), header.frequency, header.samples)
+    if form != FORM:
+        raise UserError(f"'{header_file.path}' has (channels, Hz, samples) {form}, expected {FORM}")
     data = raw.find(header_file.path.removesuffix(".hea") + ".dat")
     return read_signal(header, data.read())[:, WIRED]
 

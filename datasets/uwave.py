@@ -12,20 +12,18 @@ import numpy as np
 from tsbench.data.arrays import Coverage, Split, Splits
 from tsbench.data.card import Card, RemoteFile, Tick
 from tsbench.data.raw import RawFile, RawFiles
-from tsbench.data.text import expect_rows, read_table
+from tsbench.data.text import expect_rows, integers, read_table
 from tsbench.errors import UserError
 
 LENGTH = 315
+SERIES = 896 + 3582
 AXES = "XYZ"
 
 
 def prepare(raw: RawFiles, tick: Tick) -> Splits:
     """Read the official split, three axes each."""
-    return Splits(
-        train=_read(raw, "TRAIN", tick, 0),
-        test=_read(raw, "TEST", tick, len(AXES)),
-        coverage=Coverage(2, 2, "splits"),
-    )
+    train, test = _read(raw, "TRAIN", tick, 0), _read(raw, "TEST", tick, len(AXES))
+    return Splits(train, test, Coverage(len(train) + len(test), SERIES, "series"))
 
 
 def _read(raw: RawFiles, split: str, tick: Tick, done: int) -> Split:
@@ -51,7 +49,7 @@ def _read_ts(file: RawFile) -> tuple[np.ndarray, np.ndarray]:
         raise UserError(f"'{file.path}' is not a .ts file: it has no @data line")
     body = text[start + len(b"@data") :].lstrip(b" \t\r\n").replace(b":", b",")
     table = read_table(file, LENGTH + 1, ",", data=body)
-    return table[:, :LENGTH], table[:, LENGTH].astype(np.int64)
+    return table[:, :LENGTH], integers(file, table[:, LENGTH])
 
 
 def _archive(axis: str, size: int) -> RemoteFile:

@@ -52,11 +52,13 @@ def prepare(raw: RawFiles, tick: Tick) -> Splits:
         if (match := FILE_NAME.search(file.path)) and int(match[1]) in SUBJECTS
     }
     if not files:
-        raise UserError(f"no file phone/accel/data_16xx_accel_phone.txt in '{raw.path}'")
+        raise raw.missing("phone/accel/data_1600_accel_phone.txt")
     x, y, subjects = [], [], []
     skipped = padded = empty = 0
     for done, subject in enumerate(sorted(files), start=1):
         letters, values, bad = _read(files[subject])
+        if not len(values):
+            raise UserError(f"'{files[subject].path}' holds no sample")
         skipped += bad
         for label, letter in enumerate(ACTIVITIES):
             recording = values[letters == letter]

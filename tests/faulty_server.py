@@ -22,6 +22,7 @@ class FaultyServer:
         self.requests: Counter[str] = Counter()
         self.range_headers: list[str] = []
         self.bytes_sent = 0
+        self.delay = 0.01
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -99,6 +100,6 @@ class FaultyServer:
                 handler.wfile.flush()
                 self.bytes_sent += len(rest[at : at + size])
                 if fault == "slow":
-                    time.sleep(0.01)
+                    time.sleep(self.delay)
         except OSError:
             handler.close_connection = True

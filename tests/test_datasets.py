@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tsbench.data.arrays import Split
 from tsbench.data.card import Card
 from tsbench.data.catalogue import PAPER, card
 from tsbench.data.obtain import obtain
-from tsbench.data.prepared import load
+from tsbench.data.prepared import load, verify
 from tsbench.data.raw import RawFiles
 from tsbench.data.split import stratified_split
 from tsbench.errors import UserError
@@ -267,8 +269,6 @@ def test_cards_are_consistent() -> None:
 
 
 def test_grabmyo_wants_exactly_the_4816_records_of_session_1() -> None:
-    import re
-
     listing = card("grabmyo").listing
     wanted = re.compile(listing.wanted)
     stem = "Session1/session1_participant{p}/session1_participant{q}_gesture{g}_trial{t}.{e}"
@@ -281,6 +281,99 @@ def test_grabmyo_wants_exactly_the_4816_records_of_session_1() -> None:
     )
     assert matches == listing.count == 9632
     assert not wanted.fullmatch(stem.format(p=1, q=2, g=1, t=1, e="dat"))
+
+
+def test_an_archive_beside_its_unpacked_copy_counts_once(tmp_path: Path) -> None:
+    files = {n: t for n, t in dsa_files(2).items() if re.search(r"/a0[1-4]/", n)}
+    write(tmp_path, files)
+    with zipfile.ZipFile(tmp_path / "dsa.zip", "w") as out:
+        for name, text in files.items():
+            out.writestr(name, text)
+    splits = prepare("dsa", tmp_path)
+    assert splits.coverage.found == 4 * 8 * 2
+
+
+def test_dsa_names_the_file_at_fault(tmp_path: Path) -> None:
+    files = {n: t for n, t in dsa_files(3).items() if "/a01/" in n or "/a02/" in n}
+    files["data/a02/p3/s02.txt"] = files["data/a02/p3/s02.txt"].replace(",", ";", 1)
+    with pytest.raises(UserError, match=r"a02/p3/s02\.txt"):
+        prepare("dsa", write(tmp_path, files))
+
+
+def test_wisdm_refuses_a_file_without_a_sample(tmp_path: Path) -> None:
+    files = {f"raw/phone/accel/data_{s}_accel_phone.txt": "<html>nope</html>" for s in (1600, 1601)}
+    with pytest.raises(UserError, match="holds no sample"):
+        prepare("wisdm", write(tmp_path, files))
+
+
+def test_fewer_samples_than_the_official_data_is_partial(tmp_path: Path) -> None:
+    manifest = obtain(card("uwave"), tmp_path / "d", source=write(tmp_path / "raw", uwave_files()))
+    assert not manifest["complete"]
+    assert manifest["coverage"] == {"found": 48, "expected": 4478, "unit": "series"}
+
+
+def test_labels_are_whole_numbers(tmp_path: Path) -> None:
+    files = {n: t.replace(":3", ":3.5") for n, t in uwave_files().items()}
+    with pytest.raises(UserError, match="no whole number"):
+        prepare("uwave", write(tmp_path, files))
+
+
+def grabmyo_files(form: str = "32 2048 10240") -> dict[str, str | bytes]:
+    files: dict[str, str | bytes] = {}
+    channels, _, samples = (int(v) for v in form.split())
+    for gesture in (1, 2, 3, 4, 17):
+        stem = f"Session1/session1_participant7/session1_participant7_gesture{gesture}_trial1"
+        adc = np.full((samples, channels), gesture, "<i2")
+        if gesture == 2:
+            adc[:3, 0] = -32768
+        sums = adc.astype(np.int64).sum(axis=0) & 0xFFFF
+        name = stem.rsplit("/", 1)[1]
+        lines = [f"{name} {form}"]
+        lines += [f"{name}.dat 16 2(0)/mV 16 0 0 {sums[c]} 0 c{c}" for c in range(channels)]
+        files[stem + ".hea"] = "\n".join(lines)
+        files[stem + ".dat"] = adc.tobytes()
+    return files
+
+
+def test_grabmyo_takes_the_wired_channels_and_leaves_out_rest(tmp_path: Path) -> None:
+    splits = prepare("grabmyo", write(tmp_path, grabmyo_files()))
+    assert len(splits.train) + len(splits.test) == 4 * 10
+    assert splits.train.x.shape[1:] == (28, 128)
+    assert set(splits.train.y) == {0, 1, 2, 3}
+    assert set(splits.train.subject) == {7}
+    assert splits.notes == {"samples_missing": 3}
+    third = splits.train.x[splits.train.y == 2]
+    np.testing.assert_allclose(third, 1.5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("form", ["32 2048 100", "32 1 10240", "32 2048 0", "31 2048 10240"])
+def test_grabmyo_refuses_other_record_forms(tmp_path: Path, form: str) -> None:
+    with pytest.raises(UserError, match="expected"):
+        prepare("grabmyo", write(tmp_path, grabmyo_files(form)))
+
+
+def test_the_digest_covers_subjects() -> None:
+    x, y = np.zeros((3, 1, 4), np.float32), np.zeros(3, np.int64)
+    digests = {
+        Split(x, y).digest(),
+        Split(x, y, np.array([1, 2, 3], np.int32)).digest(),
+        Split(x, y, np.array([1, 2, 4], np.int32)).digest(),
+    }
+    assert len(digests) == 3
+
+
+def test_changed_arrays_are_noticed(tmp_path: Path) -> None:
+    obtain(card("uwave"), tmp_path / "d", source=write(tmp_path / "raw", uwave_files()))
+    (arrays,) = (tmp_path / "d" / "uwave").glob("arrays-*")
+    verify(load(card("uwave"), tmp_path / "d"))
+    with (arrays / "train.x.npy").open("r+b") as file:
+        file.seek(200)
+        file.write(b"\1\2\3\4")
+    with pytest.raises(UserError, match="have changed"):
+        verify(load(card("uwave"), tmp_path / "d"))
+    (arrays / "train.y.npy").unlink()
+    with pytest.raises(UserError, match="damaged"):
+        load(card("uwave"), tmp_path / "d")
 
 
 def test_demo_is_deterministic_instant_and_has_subjects(tmp_path: Path) -> None:
@@ -299,4 +392,4 @@ def test_a_card_needs_one_way_to_its_data() -> None:
         Card(**fields)
 
 
-DEMO_DIGEST = "c613505533121d13cb93f3f81a8b5ed096e2f010358ee499daf0bc0dbf0a722c"
+DEMO_DIGEST = "04a8b054ff17f1dd6be111548005a826fbcc7533c908c268b95b19bedd5aec3b"

@@ -234,7 +234,7 @@ def test_a_full_disk_stops_with_a_message_and_keeps_what_is_there(
 
 def test_a_folder_that_cannot_be_written(server, tmp_path) -> None:
     (tmp_path / "small").write_text("a file where a folder should be")
-    with pytest.raises(UserError, match="cannot write"):
+    with pytest.raises(UserError, match="cannot use"):
         get(server, tmp_path)
 
 
@@ -350,3 +350,88 @@ def test_force_replaces_what_is_there_at_once(tmp_path, server) -> None:
     reader.join()
     assert not failures
     assert held.splits.digest() == held.digest, "who has it open keeps it"
+
+
+def test_a_damaged_archive_is_fetched_again(server, tmp_path) -> None:
+    server.faults["a.zip"] = ["other"]
+    get(server, tmp_path)
+    assert server.requests["a.zip"] == 2
+    assert_whole(tmp_path)
+
+
+def test_force_keeps_the_archive_when_no_source_answers(server, tmp_path) -> None:
+    get(server, tmp_path)
+    server.faults["a.zip"] = ["500"] * 99
+    card = make_card(server.root + "a.zip")
+    with pytest.raises(UserError):
+        obtain(card, tmp_path, force=True, fetcher=QUICK)
+    assert (tmp_path / "small" / "raw" / "a.zip").read_bytes() == BODY
+    assert_whole(tmp_path)
+
+
+def test_a_file_that_changed_on_the_server_is_not_spliced(server, tmp_path) -> None:
+    server.faults["a.zip"] = ["cut"] + ["500"] * 9
+    with pytest.raises(UserError):
+        get(server, tmp_path)
+    server.faults.clear()
+    server.files["a.zip"] = BODY + bytes(10)  # a zip may be followed by nothing, or by zeros
+    get(server, tmp_path)
+    assert (tmp_path / "small" / "raw" / "a.zip").read_bytes() == BODY + bytes(10)
+
+
+def test_ctrl_c_ends_all_downloads_at_once(tmp_path) -> None:
+    with FaultyServer({f"{i}.zip": BODY for i in range(3)}) as server:
+        server.faults = {f"{i}.zip": ["slow"] for i in range(3)}
+        server.delay = 0.1
+        fetcher = Fetcher(tries=3, backoff=0.01, timeout=5)
+        files = [RemoteFile(f"{i}.zip", (server.root + f"{i}.zip",), 1) for i in range(3)]
+        threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+        started = time.monotonic()
+        with pytest.raises(KeyboardInterrupt), Meter("test", 1) as meter:
+            fetcher.fetch_all(files, tmp_path, meter)
+        assert time.monotonic() - started < 5
+    assert not list(tmp_path.glob("*.zip"))
+
+
+def test_a_server_that_talks_nonsense(server, tmp_path, monkeypatch) -> None:
+    server.files["a.zip"] = b"PK" + bytes(100)
+    with pytest.raises(UserError, match="not a zip"):
+        get(server, tmp_path)
+    assert_nothing_loads(tmp_path)
+
+
+def test_a_full_disk_while_storing_leaves_nothing(server, tmp_path, monkeypatch) -> None:
+    def full(*args: object, **options: object) -> None:
+        raise OSError("4096 requested and 0 written")  # numpy's words, without a number
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(UserError, match="disk full"):
+        get(server, tmp_path)
+    assert_nothing_loads(tmp_path)
+    assert not list(tmp_path.rglob("arrays-*"))
+
+
+def test_no_lock_on_this_file_system_is_no_reason_to_wait(server, tmp_path, monkeypatch) -> None:
+    import fcntl
+
+    def unsupported(handle: int, operation: int) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    get(server, tmp_path)
+    assert_whole(tmp_path)
+
+
+def test_progress_in_plain_lines(monkeypatch, capsys) -> None:
+    from tsbench import console
+
+    monkeypatch.setattr(console, "PLAIN_INTERVAL", 0.0)
+    with Meter("x: downloading", 4_000_000, in_bytes=True) as meter:
+        meter.advance(1_000_000, fresh=False)
+        time.sleep(0.1)
+        meter.advance(1_000_000)
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith("x: downloading: 2.0 MB of 4.0 MB, ")
+    speed = float(last.split(", ")[1].split(" MB/s")[0])
+    assert 5 < speed < 10.1, "only what this session fetched counts for the speed"
+    assert last.endswith("s left")

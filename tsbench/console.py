@@ -85,6 +85,11 @@ class Meter:
             self._fresh += n if fresh else 0
             self._show()
 
+    def correct_total(self, by: int) -> None:
+        """The total turned out to be larger or smaller than thought."""
+        with self._lock:
+            self.total += by
+
     def to(self, done: int, total: int) -> None:
         """Set how far it is."""
         with self._lock:
@@ -97,13 +102,14 @@ class Meter:
             self._bar.update(self._bar.task_ids[0], completed=self.done, total=self.total)
             return
         now = time.monotonic()
-        if now - self._last_line >= PLAIN_INTERVAL and self.done < self.total:
+        if now - self._last_line >= PLAIN_INTERVAL:
             self._last_line = now
             say(self._line(now - self._started))
 
     def _line(self, elapsed: float) -> str:
         rate = self._fresh / elapsed if elapsed > 0 else 0.0
-        left = f", {duration((self.total - self.done) / rate)} left" if rate > 0 else ""
+        rest = max(0, self.total - self.done)
+        left = f", {duration(rest / rate)} left" if rate > 0 else ""
         if self.in_bytes:
             return (
                 f"{self.label}: {amount(self.done)} of {amount(self.total)}, {amount(rate)}/s{left}"

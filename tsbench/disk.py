@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import time
@@ -25,8 +26,9 @@ else:
     def _try_lock(handle: int) -> bool:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
+        except OSError as error:
+            # A file system without locks has none to wait for: renames keep files whole there.
+            return error.errno not in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
         return True
 
 

@@ -3,3 +3,7 @@
 
 class UserError(Exception):
     """What is wrong, and what to do next."""
+
+
+class NotHere(UserError):
+    """A source was fine but does not hold what was looked for."""

@@ -39,7 +39,7 @@ class Solver(Protocol):
         """What is kept."""
 
 
-class NotSolvable(ArithmeticError):  # noqa: N818
+class NotSolvable(ArithmeticError):
     """The normal equations could not be solved in floating point."""
 
     def __init__(self, gamma: float, why: str) -> None:

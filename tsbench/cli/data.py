@@ -9,7 +9,7 @@ import typer
 
 from tsbench.cli.options import BAD_INPUT, DEFAULT_DATA, DataDir, command, split_names
 from tsbench.console import say
-from tsbench.errors import UserError
+from tsbench.errors import NotHere, UserError
 
 
 @command
@@ -35,22 +35,32 @@ def download(
     from tsbench.data.obtain import obtain
 
     wanted = split_names(names or [])
-    if source is not None and not source.exists():
-        raise UserError(f"--from '{source}' does not exist")
+    if names and not wanted:
+        raise UserError("the name of the data set is empty")
+    if source is not None:
+        _expect_readable(source)
     cards = [card(name) for name in wanted or PAPER]
-    failures = []
+    failed, absent = [], []
     for each in cards:
         try:
             obtain(each, data, source, force)
+        except NotHere as error:
+            absent.append(each.name)
+            say(f"error: {error}" if wanted else f"{error}; passed over")
         except UserError as error:
-            failures.append(each.name)
+            failed.append(each.name)
             say(f"error: {error}")
-    if failures:
-        done = len(cards) - len(failures)
-        if not wanted and done and source is not None:
-            say(f"{done} of {len(cards)} data sets prepared; not in '{source}': {failures}")
-            return
+    if failed or (absent and (wanted or len(absent) == len(cards))):
         raise typer.Exit(BAD_INPUT)
+
+
+def _expect_readable(source: Path) -> None:
+    try:
+        source.stat()
+    except FileNotFoundError:
+        raise UserError(f"--from '{source}' does not exist") from None
+    except OSError as error:
+        raise UserError(f"--from '{source}' cannot be read: {error.strerror}") from error
 
 
 def describe_datasets(data: Path) -> list[dict[str, Any]]:
@@ -92,8 +102,13 @@ def describe_datasets(data: Path) -> list[dict[str, Any]]:
                 "tasks": each.tasks,
                 "samples": counts,
                 "download_bytes": each.download_bytes,
+                "disk_bytes": _size(data / name) if manifest else 0,
                 "licence": each.licence,
                 "page": each.page,
             }
         )
     return rows
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -45,7 +45,17 @@ def list_(
 def _print_datasets(rows: list[dict[str, Any]], data: Path) -> None:
     print_table(
         f"Data sets in '{data}'",
-        ["name", "status", "C × L", "classes", "tasks", "samples", "download", "licence"],
+        [
+            "name",
+            "status",
+            "C × L",
+            "classes",
+            "tasks",
+            "samples",
+            "download",
+            "on disk",
+            "licence",
+        ],
         [
             [
                 row["name"],
@@ -55,6 +65,7 @@ def _print_datasets(rows: list[dict[str, Any]], data: Path) -> None:
                 str(row["tasks"]),
                 " / ".join(f"{count} {split}" for split, count in row["samples"].items()),
                 amount(row["download_bytes"]) if row["download_bytes"] else "–",
+                amount(row["disk_bytes"]) if row["disk_bytes"] else "–",
                 row["licence"],
             ]
             for row in rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -9,7 +11,9 @@ import typer
 from tsbench import __version__
 from tsbench.cli.data import download
 from tsbench.cli.listing import list_
+from tsbench.cli.options import BAD_INPUT
 from tsbench.cli.run import demo, run, status
+from tsbench.console import say
 
 app = typer.Typer(
     name="tsbench",
@@ -43,5 +47,15 @@ app.command("status")(status)
 
 
 def main() -> None:
-    """Entry point of the console script."""
-    app()
+    """Entry point of the console script: usage errors in a line, exit codes as promised."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks × or ±
+    try:
+        code = app(standalone_mode=False)
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # Click's own errors have it, under any Click
+            raise
+        say(f"error: {error.format_message()} (see tsbench --help)")
+        code = BAD_INPUT
+    sys.exit(code if isinstance(code, int) else 0)

@@ -38,11 +38,12 @@ class Split:
         return {name: a for name, a in named.items() if a is not None}
 
     def digest(self) -> str:
-        """SHA-256 over shape, values and labels, in order."""
+        """SHA-256 over shapes, values, labels and subjects, in order."""
         h = hashlib.sha256()
-        for name, array in (("x", self.x.astype("<f4", copy=False)), ("y", self.y.astype("<i8"))):
+        for name, array in self.arrays().items():
+            portable = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
             h.update(f"{name}{array.shape}".encode())
-            h.update(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
+            h.update(portable.reshape(-1).view(np.uint8).data)
         return h.hexdigest()
 
 
@@ -108,6 +109,8 @@ def finish(card: Card, splits: Splits) -> Splits:
             raise UserError(f"{card.name}: {name} holds NaN or infinite values")
         if len(split) and not (split.y.min() >= 0 and split.y.max() < card.classes):
             raise UserError(f"{card.name}: {name} has a label outside 0..{card.classes - 1}")
+    if splits.coverage.found > splits.coverage.expected:
+        raise UserError(f"{card.name}: {splits.coverage}: more than there should be")
     usable = usable_classes(
         class_counts(splits.train, card.classes), class_counts(splits.test, card.classes)
     )

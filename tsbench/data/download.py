@@ -12,17 +12,19 @@ import hashlib
 import http.client
 import json
 import socket
-import time
+import threading
 import urllib.error
 import urllib.request
+import zipfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tsbench import __version__
 from tsbench.console import Meter, amount, say
 from tsbench.data.card import RemoteFile
+from tsbench.data.raw import ZIP_FAULTS
 from tsbench.errors import UserError
 
 CHUNK = 1 << 18
@@ -30,7 +32,7 @@ FINAL = {400, 401, 403, 404, 405, 410, 451}
 """HTTP answers that asking again does not change."""
 
 
-class SourceFailed(Exception):  # noqa: N818
+class SourceFailed(Exception):
     """One source did not give the file; ``again`` tells whether to ask it once more."""
 
     def __init__(self, reason: str, again: bool) -> None:
@@ -57,54 +59,67 @@ class Fetcher:
     backoff: float = 1.0
     timeout: float = 30.0
     parallel: int = 8
+    fresh: bool = False
+    """Fetch anew what is there, unless a strict digest says that it is right."""
+    stop: threading.Event = field(default_factory=threading.Event, init=False, compare=False)
+    """Set to make all downloads end soon."""
 
     def fetch_all(self, files: list[RemoteFile], folder: Path, meter: Meter) -> list[Fetched]:
-        """Every file, several at a time."""
+        """Every file, several at a time; the first failure or Ctrl-C ends them all."""
         if len(files) == 1:
             return [self.fetch(files[0], folder, meter)]
         with ThreadPoolExecutor(min(self.parallel, len(files))) as pool:
             jobs = [pool.submit(self.fetch, file, folder, meter) for file in files]
             try:
-                return [job.result() for job in jobs]
+                return [job.result() for job in as_completed(jobs)]
             except BaseException:
+                self.stop.set()
                 pool.shutdown(cancel_futures=True)
                 raise
 
     def fetch(self, file: RemoteFile, folder: Path, meter: Meter) -> Fetched:
         """One file (or an alternative to it) from the first source that has it."""
-        reasons = []
+        reasons = ["it has no address"]
         for candidate in (file, *file.alternatives):
             target = folder / candidate.name
             if target.exists():
                 have = _finished(candidate, target)
-                if have.expected is not False or not candidate.strict:
+                if have.expected or not (candidate.strict or self.fresh):
+                    meter.correct_total(have.size - candidate.size)
                     meter.advance(have.size, fresh=False)
                     return have
-                target.unlink()
             for url in candidate.urls:
                 try:
                     return self._from_source(candidate, url, target, meter)
                 except SourceFailed as failure:
                     reasons.append(f"{url}: {failure}")
+                if self.stop.is_set():
+                    break
         raise UserError(f"no source has {file.name}; last: {reasons[-1]}")
 
     def _from_source(self, file: RemoteFile, url: str, target: Path, meter: Meter) -> Fetched:
         for attempt in range(1, self.tries + 1):
             try:
-                self._download(url, target, meter)
-                return _accept(file, target)
-            except SourceFailed as failure:
-                if not failure.again or attempt == self.tries:
+                size = self._download(url, target, meter)
+                meter.correct_total(size - file.size)
+                try:
+                    return _accept(file, target)
+                except SourceFailed:
+                    meter.correct_total(file.size - size)
+                    meter.advance(-size)
                     raise
-                time.sleep(self.backoff * 2 ** (attempt - 1))
+            except SourceFailed as failure:
+                if not failure.again or attempt == self.tries or self.stop.is_set():
+                    raise
+                self.stop.wait(self.backoff * 2 ** (attempt - 1))
         raise AssertionError
 
-    def _download(self, url: str, target: Path, meter: Meter) -> None:
-        """Bring ``target``.part to its full length."""
+    def _download(self, url: str, target: Path, meter: Meter) -> int:
+        """Bring ``target``.part to its full length, and return that."""
         part, note = _part(target), _note(target)
         with _disk(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-        have, validator = _resumable(part, note, url)
+        have, validator, known_total = _resumable(part, note, url)
         headers = {"User-Agent": f"tsbench/{__version__}", "Accept-Encoding": "identity"}
         if have:
             headers["Range"] = f"bytes={have}-"
@@ -113,19 +128,19 @@ class Fetcher:
         try:
             request = urllib.request.Request(url, headers=headers)  # noqa: S310
             with urllib.request.urlopen(request, timeout=self.timeout) as answer:  # noqa: S310
-                self._receive(answer, url, part, note, have, meter)
+                return self._receive(answer, url, part, note, (have, known_total), meter)
         except urllib.error.HTTPError as error:
             if error.code == 416:
                 if (error.headers.get("Content-Range") or "") == f"bytes */{have}":
                     meter.advance(have, fresh=False)
-                    return  # nothing was missing
+                    return have  # nothing was missing
                 part.unlink(missing_ok=True)  # longer than the file: start anew
             reason = f"HTTP {error.code} {error.reason}"
             raise SourceFailed(reason, again=error.code not in FINAL) from error
         except urllib.error.URLError as error:
             unknown_host = isinstance(error.reason, socket.gaierror)
             raise SourceFailed(str(error.reason), again=not unknown_host) from error
-        except (http.client.HTTPException, OSError) as error:
+        except (http.client.HTTPException, OSError, ValueError) as error:
             reason = str(error) or type(error).__name__
             raise SourceFailed(f"connection lost ({reason})", again=True) from error
 
@@ -135,35 +150,43 @@ class Fetcher:
         url: str,
         part: Path,
         note: Path,
-        have: int,
+        at_hand: tuple[int, int | None],
         meter: Meter,
-    ) -> None:
+    ) -> int:
+        have, known_total = at_hand
         if "html" in (answer.headers.get("Content-Type") or "").lower():
             raise SourceFailed("the server sent a web page, not the file", again=False)
         resumed = answer.status == 206
-        if resumed and not (answer.headers.get("Content-Range") or "").startswith(f"bytes {have}-"):
+        span = answer.headers.get("Content-Range") or ""
+        if resumed and not (span.startswith(f"bytes {have}-") and span.endswith(f"/{known_total}")):
             part.unlink(missing_ok=True)
-            raise SourceFailed("the server resumed at the wrong place", again=True)
+            raise SourceFailed("the server resumed another file or another place", again=True)
         validator = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
         if not resumed:
             have = 0
         length = answer.headers.get("Content-Length")
         total = have + int(length) if length else None
-        counted = 0
+        origin = {"url": url, "validator": validator, "total": total}
+        counted = fresh = 0
         try:
             with _disk(part), part.open("ab" if resumed else "wb") as out:
                 if not resumed:
-                    note.write_text(json.dumps({"url": url, "validator": validator}))
+                    note.write_text(json.dumps(origin))
                 meter.advance(have, fresh=False)
                 counted += have
                 while chunk := _read(answer):
                     out.write(chunk)
                     meter.advance(len(chunk))
+                    fresh += len(chunk)
                     counted += len(chunk)
+                    if self.stop.is_set():
+                        raise SourceFailed("stopped", again=False)
             if total is not None and counted < total:
                 raise SourceFailed(f"connection lost at {counted} of {total} bytes", again=True)
+            return counted
         except BaseException:
-            meter.advance(-counted, fresh=False)  # the next try counts what is kept again
+            meter.advance(-fresh)  # the next try counts what is kept
+            meter.advance(fresh - counted, fresh=False)
             raise
 
 
@@ -175,26 +198,26 @@ def _note(target: Path) -> Path:
     return target.with_name(target.name + ".part.json")
 
 
-def _resumable(part: Path, note: Path, url: str) -> tuple[int, str]:
-    """Bytes at hand from this very source, and the server's word for that version of the file."""
+def _resumable(part: Path, note: Path, url: str) -> tuple[int, str, int | None]:
+    """Bytes at hand from this very source, its word for that version of the file, its length."""
     try:
         origin = json.loads(note.read_text())
-        if origin["url"] == url:
-            return part.stat().st_size, str(origin["validator"])
+        if origin["url"] == url and isinstance(origin["total"], int):
+            return part.stat().st_size, str(origin["validator"]), origin["total"]
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    return 0, ""
+    return 0, "", None
 
 
 def _accept(file: RemoteFile, target: Path) -> Fetched:
     """Verify a complete part and give it its name."""
     part = _part(target)
-    if file.name.endswith(".zip"):
-        with part.open("rb") as f:
-            if f.read(2) != b"PK":
-                _discard(target)
-                raise SourceFailed("the server sent something that is not a zip", again=False)
     fetched = _finished(file, part)
+    if file.name.endswith(".zip") and not fetched.expected:
+        problem = _zip_problem(part)
+        if problem:
+            _discard(target)
+            raise SourceFailed(problem, again=True)
     if fetched.expected is False and file.strict:
         _discard(target)
         raise SourceFailed(
@@ -209,6 +232,16 @@ def _accept(file: RemoteFile, target: Path) -> Fetched:
             "re-packed by the publisher? The digest of the prepared arrays decides."
         )
     return fetched
+
+
+def _zip_problem(path: Path) -> str | None:
+    """What is wrong with an archive that no digest vouches for."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+    except ZIP_FAULTS as error:
+        return f"the server sent something that is not a zip ({error})"
+    return f"'{damaged}' in it is damaged" if damaged else None
 
 
 def _discard(target: Path) -> None:
@@ -234,7 +267,7 @@ def hash_file(path: Path) -> tuple[str, int]:
 
 def _read(answer: http.client.HTTPResponse) -> bytes:
     try:
-        return answer.read(CHUNK)
+        return answer.read1(CHUNK)  # what is there, without waiting for more
     except (http.client.HTTPException, OSError) as error:
         reason = str(error) or type(error).__name__
         raise SourceFailed(f"connection lost ({reason})", again=True) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,13 @@ from tsbench.console import Meter, amount, duration, say
 from tsbench.data.arrays import Splits, finish
 from tsbench.data.card import Card, Listing, RemoteFile
 from tsbench.data.download import Fetched, Fetcher, expect_space, hash_file
-from tsbench.data.prepared import authenticity, home, read_manifest, save
+from tsbench.data.prepared import (
+    NewerSchema,
+    authenticity,
+    home,
+    read_manifest,
+    save,
+)
 from tsbench.data.raw import RawFiles
 from tsbench.disk import locked
 from tsbench.errors import UserError
@@ -37,36 +44,51 @@ def obtain(
     def waiting() -> None:
         say(f"{card.name}: another process is at it, waiting")
 
+    manifest = None if force else _already_prepared(card, root)
+    if manifest is not None:
+        return manifest
     try:
         with locked(folder / ".lock", waiting):
-            manifest = None if force else read_manifest(card, root)
+            manifest = None if force else _already_prepared(card, root)
             if manifest is not None:
-                say(f"{card.name}: already prepared ({authenticity(manifest)})")
                 return manifest
             if source is None:
-                raw_folder, sources = _download(card, folder, force, fetcher or Fetcher())
-            else:
-                raw_folder, sources = source, _local_sources(card, source)
-            return _prepare(card, root, raw_folder, sources)
+                patience = fetcher or Fetcher()
+                files = _download(card, folder, replace(patience, fresh=force))
+                return _prepare(card, root, folder / "raw", files)
+            return _prepare(card, root, source, None)
     except OSError as error:
-        raise UserError(
-            f"{card.name}: cannot write '{error.filename}': {error.strerror}"
-        ) from error
+        reason = error.strerror or error
+        raise UserError(f"{card.name}: cannot use '{error.filename}': {reason}") from error
+
+
+def _already_prepared(card: Card, root: Path) -> dict[str, Any] | None:
+    """The manifest, told; a broken one counts as none."""
+    try:
+        manifest = read_manifest(card, root)
+    except NewerSchema:
+        raise
+    except UserError as error:
+        say(f"notice: {error}; preparing again")
+        return None
+    if manifest is not None:
+        say(f"{card.name}: already prepared ({authenticity(manifest)})")
+    return manifest
 
 
 def _prepare(
-    card: Card, root: Path, raw_folder: Path, sources: list[dict[str, Any]]
+    card: Card, root: Path, raw_folder: Path, fetched: list[Fetched] | None
 ) -> dict[str, Any]:
     assert card.prepare is not None
     started = time.monotonic()
     with Meter(f"{card.name}: preparing", 1) as meter:
         try:
-            splits: Splits = finish(
-                card, card.prepare(RawFiles(raw_folder, card.inner_archive), meter.to)
-            )
+            raw = RawFiles(raw_folder, card.inner_archive)
+            splits: Splits = finish(card, card.prepare(raw, meter.to))
         except UserError as error:
             named = "" if str(error).startswith(card.name) else f"{card.name}: "
-            raise UserError(f"{named}{error}") from error
+            raise type(error)(f"{named}{error}") from error
+    sources = _local_sources(card, raw) if fetched is None else _summary(fetched)
     size = sum(a.nbytes for _, split in splits.items() for a in split.arrays().values())
     expect_space(root, size, shutil.disk_usage(root).free)
     manifest = save(card, splits, sources, root)
@@ -82,45 +104,29 @@ def _prepare(
     return manifest
 
 
-def _local_sources(card: Card, source: Path) -> list[dict[str, Any]]:
-    """The given archives with their digests; a folder of loose files goes by its name alone."""
-    if source.is_file():
-        archives = [source]
-    else:
-        names = [f.name for file in card.files for f in (file, *file.alternatives)]
-        archives = [p for name in names if (p := source / name).is_file()]
+def _local_sources(card: Card, raw: RawFiles) -> list[dict[str, Any]]:
+    """The archives that were read, with their digests; loose files go by their folder's name."""
     known = {f.name: f.sha256 for file in card.files for f in (file, *file.alternatives)}
     sources = []
-    for path in archives:
+    for path in sorted(raw.archives_read):
         digest, size = hash_file(path)
         expected = known.get(path.name)
+        as_published = None if expected is None else digest == expected
         sources.append(
-            {
-                "name": path.name,
-                "sha256": digest,
-                "bytes": size,
-                "as_published": None if expected is None else digest == expected,
-            }
+            {"name": path.name, "sha256": digest, "bytes": size, "as_published": as_published}
         )
-        if expected not in (None, digest):
+        if as_published is False:
             say(
                 f"{card.name}: warning: {path.name} has SHA-256 {digest}, known is {expected}: "
                 "re-packed? The digest of the prepared arrays decides."
             )
-    return sources or [{"name": source.name}]
+    return sources or [{"name": raw.path.resolve().name}]
 
 
-def _download(
-    card: Card, folder: Path, force: bool, fetcher: Fetcher
-) -> tuple[Path, list[dict[str, Any]]]:
+def _download(card: Card, folder: Path, fetcher: Fetcher) -> list[Fetched]:
     raw = folder / "raw"
-    if force:
-        for file in card.files:
-            for candidate in (file, *file.alternatives):
-                (raw / candidate.name).unlink(missing_ok=True)
     have = sum(p.stat().st_size for p in raw.rglob("*") if p.is_file()) if raw.exists() else 0
     needed = max(card.download_bytes - have, 0) + card.prepared_bytes()
-    folder.mkdir(parents=True, exist_ok=True)
     expect_space(folder, needed, shutil.disk_usage(folder).free)
     say(f"{card.name}: {amount(card.download_bytes)} from {card.page}; licence: {card.licence}")
     try:
@@ -138,24 +144,29 @@ def _download(
             f"Get it by hand from {card.page} and go on with: "
             f"tsbench download {card.name} --from FOLDER"
         ) from error
-    return raw, _summary(fetched)
+    return fetched
 
 
 def _listed(listing: Listing, raw: Path, fetcher: Fetcher) -> list[RemoteFile]:
     """The wanted files of a published list of digests."""
     sums = RemoteFile(listing.sums, tuple(root + listing.sums for root in listing.roots), 0)
-    with Meter(listing.sums, 1, in_bytes=True) as meter:
-        (raw / listing.sums).unlink(missing_ok=True)
-        fetcher.fetch(sums, raw, meter)
+    path = raw / listing.sums
+    try:
+        with Meter(listing.sums, 0, in_bytes=True) as meter:
+            replace(fetcher, fresh=True).fetch(sums, raw, meter)
+    except UserError as error:
+        if not path.exists():
+            raise
+        say(f"{error}; going on with the list from before")
     wanted = re.compile(listing.wanted)
     files = []
-    for line in (raw / listing.sums).read_text().splitlines():
-        digest, _, path = line.partition(" ")
-        path = path.strip().removeprefix("*")
-        if wanted.fullmatch(path) and re.fullmatch(r"[0-9a-f]{64}", digest):
-            urls = tuple(root + path for root in listing.roots)
+    for line in path.read_text(errors="replace").splitlines():
+        digest, _, rest = line.partition(" ")
+        name = rest.strip().removeprefix("*")
+        if wanted.fullmatch(name) and re.fullmatch(r"[0-9a-f]{64}", digest):
+            urls = tuple(root + name for root in listing.roots)
             size = listing.size // listing.count
-            files.append(RemoteFile(path, urls, size, digest, strict=True))
+            files.append(RemoteFile(name, urls, size, digest, strict=True))
     if len(files) != listing.count:
         raise UserError(f"{listing.sums} lists {len(files)} wanted files, expected {listing.count}")
     return files

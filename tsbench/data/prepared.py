@@ -24,6 +24,11 @@ from tsbench.disk import write_whole
 from tsbench.errors import UserError
 
 SCHEMA = 1
+KEYS = {"splits", "digest", "complete", "coverage", "notes", "folder", "shape", "unexpected_counts"}
+
+
+class NewerSchema(UserError):
+    """Written by a tsbench that knows more than this one."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,11 @@ def describe(card: Card, splits: Splits, sources: list[dict[str, Any]]) -> dict[
             "digest": digest,
             "matches_official": digest == card.digests[name] if name in card.digests else None,
         }
+    unexpected = [
+        f"{len(split)} {name} samples where {card.published_counts[name]} are published"
+        for name, split in splits.items()
+        if card.published_counts.get(name, len(split)) != len(split)
+    ]
     return {
         "schema": SCHEMA,
         "dataset": card.name,
@@ -76,6 +86,7 @@ def describe(card: Card, splits: Splits, sources: list[dict[str, Any]]) -> dict[
         "shape": [card.channels, card.length],
         "complete": splits.coverage.complete,
         "coverage": asdict(splits.coverage),
+        "unexpected_counts": ", ".join(unexpected) if splits.coverage.complete else "",
         "notes": splits.notes,
         "splits": described,
         "digest": splits.digest(),
@@ -89,18 +100,35 @@ def save(card: Card, splits: Splits, sources: list[dict[str, Any]], root: Path) 
     manifest = describe(card, splits, sources)
     manifest["folder"] = f"arrays-{uuid.uuid4().hex[:12]}"
     target = folder / manifest["folder"]
-    target.mkdir(parents=True)
-    for name, split in splits.items():
-        for kind, array in split.arrays().items():
-            with (target / f"{name}.{kind}.npy").open("wb") as file:
-                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
-                file.flush()
-                os.fsync(file.fileno())
-    write_whole(folder / "manifest.json", json.dumps(manifest, indent=1).encode())
-    for old in folder.glob("arrays-*"):  # earlier versions, and what a killed process left
-        if old != target:
-            shutil.rmtree(old, ignore_errors=True)
+    try:
+        target.mkdir(parents=True)
+        for name, split in splits.items():
+            for kind, array in split.arrays().items():
+                _save_array(target / f"{name}.{kind}.npy", array)
+        write_whole(folder / "manifest.json", json.dumps(manifest, indent=1).encode())
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    remove_leftovers(folder, target.name)
     return manifest
+
+
+def _save_array(path: Path, array: np.ndarray) -> None:
+    try:
+        with path.open("wb") as file:
+            np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(f"cannot write '{path}': {reason}; is the disk full?") from error
+
+
+def remove_leftovers(folder: Path, keep: str) -> None:
+    """Remove earlier versions of the arrays, and what a killed process left."""
+    for old in folder.glob("arrays-*"):
+        if old.name != keep:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def read_manifest(card: Card, root: Path) -> dict[str, Any] | None:
@@ -116,10 +144,12 @@ def read_manifest(card: Card, root: Path) -> dict[str, Any] | None:
     if not isinstance(manifest, dict) or not isinstance(manifest.get("schema"), int):
         raise UserError(f"'{path}' is not a manifest; {again}")
     if manifest["schema"] > SCHEMA:
-        raise UserError(
+        raise NewerSchema(
             f"{card.name} was prepared by a newer tsbench ({manifest.get('tsbench')}); "
             f"update tsbench, or {again}"
         )
+    if not manifest.keys() >= KEYS or not (path.parent / str(manifest["folder"])).is_dir():
+        raise UserError(f"what '{path}' tells of is incomplete; {again}")
     return manifest
 
 
@@ -164,9 +194,8 @@ def _load_split(card: Card, folder: Path, name: str, about: dict[str, Any]) -> S
             f"the prepared arrays of {card.name} are damaged ({error}); "
             f"run: tsbench download {card.name} --force"
         ) from error
-    if split.x.shape != (about["samples"], card.channels, card.length) or len(split) != len(
-        split.x
-    ):
+    lengths = {len(array) for array in split.arrays().values()}
+    if split.x.shape[1:] != (card.channels, card.length) or lengths != {about["samples"]}:
         raise UserError(
             f"the prepared arrays of {card.name} do not fit their manifest; "
             f"run: tsbench download {card.name} --force"
@@ -191,6 +220,8 @@ def authenticity(manifest: dict[str, Any]) -> str:
         return f"partial: {Coverage(**manifest['coverage'])}"
     if any(match is False for match in known):
         return "differs from the official data: results are not comparable"
+    if manifest["unexpected_counts"]:
+        return f"complete, but {manifest['unexpected_counts']}"
     if all(known):
         return "equals the official data"
     if any(known):

@@ -10,6 +10,7 @@ import fnmatch
 import io
 import lzma
 import os
+import struct
 import zipfile
 import zlib
 from collections import defaultdict
@@ -17,20 +18,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from tsbench.errors import UserError
+from tsbench.errors import NotHere, UserError
 
 MAX_MEMBER = 1 << 30  # the largest member of the five official archives is a 300 MB inner zip
 MAX_UNPACKED = 16 << 30  # GRABMyo's archive of three sessions unpacks to about 10 GB
 JUNK = ("__MACOSX", ".DS_Store")
 
+PIECE = 1 << 12
+"""Bytes read at a time: what a lying member can unpack beyond its announced size stays bounded."""
+
 ZIP_FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
+    struct.error,
+    OSError,  # damaged bzip2, bad offsets
     EOFError,
-    RuntimeError,  # encrypted member
-    NotImplementedError,  # unknown compression
-    UnicodeDecodeError,
+    RuntimeError,  # encrypted member, unknown compression
+    ValueError,
+    IndexError,
+    MemoryError,
+    OverflowError,
 )
 
 
@@ -41,6 +49,8 @@ class RawFile:
     path: str
     size: int
     read: Callable[[], bytes]
+    origin: Path | None = None
+    """The archive on disk that it is in."""
 
 
 class RawFiles:
@@ -49,12 +59,14 @@ class RawFiles:
     def __init__(self, path: Path, inner_archive: str = "") -> None:
         self.path = path
         self.problems: list[str] = []
+        self.archives_read: set[Path] = set()
+        """Archives that something was read from."""
         self._by_name: dict[str, list[RawFile]] = defaultdict(list)
         self._inner: list[RawFile] = []
         if path.is_dir():
             self._add_folder(path)
         elif path.is_file():
-            self._add_archive(str(path), path)
+            self._add_archive(str(path), path, path)
             if self.problems:
                 raise UserError(self.problems[0])
         else:
@@ -68,7 +80,7 @@ class RawFiles:
             if found:
                 return min(found, key=lambda f: (f.path.count("/"), f.path))
             if not self._open_next_inner():
-                raise self._missing(end)
+                raise self.missing(end)
 
     def glob(self, pattern: str) -> list[RawFile]:
         """All files whose path ends in something like ``pattern``, sorted by path."""
@@ -86,22 +98,30 @@ class RawFiles:
         """Whether anything matches."""
         return bool(self.glob(pattern))
 
-    def _missing(self, what: str) -> UserError:
-        known = f" ({'; '.join(self.problems)})" if self.problems else ""
-        return UserError(f"'{what}' is not in '{self.path}'{known}")
+    def missing(self, what: str) -> UserError:
+        """The error for a file that is not there, with what else is wrong."""
+        if self.problems:
+            return UserError(f"'{what}' is not in '{self.path}' ({'; '.join(self.problems)})")
+        return NotHere(f"'{what}' is not in '{self.path}'")
 
     def _add_folder(self, folder: Path) -> None:
         def refuse(error: OSError) -> None:
             raise UserError(f"cannot read '{error.filename}': {error.strerror}")
 
-        for root, folders, names in os.walk(folder, onerror=refuse):
-            folders[:] = sorted(d for d in folders if d not in JUNK)
+        visited = set()
+        for root, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+            visited.add(os.path.realpath(root))
+            folders[:] = sorted(
+                d
+                for d in folders
+                if d not in JUNK and os.path.realpath(Path(root) / d) not in visited
+            )
             for name in sorted(names):
-                if name in JUNK:
-                    continue
                 path = Path(root) / name
+                if name in JUNK or not path.is_file():  # a dead link, a socket
+                    continue
                 if name.lower().endswith(".zip"):
-                    self._add_archive(name, path)
+                    self._add_archive(name, path, path)
                 else:
                     self._add(path.relative_to(folder).as_posix(), path.stat().st_size, path)
 
@@ -116,34 +136,53 @@ class RawFiles:
 
         self._by_name[PurePosixPath(name).name].append(RawFile(name, size, read))
 
-    def _add_archive(self, label: str, source: Path | io.BytesIO) -> None:
+    def _add_archive(self, label: str, source: Path | io.BytesIO, origin: Path) -> None:
         try:
             archive = zipfile.ZipFile(source)
-        except OSError as error:
-            self.problems.append(f"cannot read '{label}': {error.strerror}")
-            return
+            members = [m for m in archive.infolist() if not m.is_dir()]
+            problem = _unsafe(label, members)
+        except PermissionError as error:
+            problem = f"cannot read '{label}': {error.strerror}"
         except ZIP_FAULTS as error:
-            self.problems.append(f"'{label}' is not a readable zip archive ({error})")
-            return
-        members = [m for m in archive.infolist() if not m.is_dir()]
-        problem = _unsafe(label, members)
+            problem = f"'{label}' is not a readable zip archive ({error})"
         if problem:
-            self.problems.append(problem)
+            self.problems.append(_printable(problem))
             return
         for member in members:
             parts = PurePosixPath(member.filename).parts
-            if any(junk in parts for junk in JUNK):
+            if not parts or any(junk in parts for junk in JUNK):
                 continue
-            file = RawFile(member.filename, member.file_size, _member_reader(archive, member))
+            read = self._member_reader(archive, member, origin)
+            file = RawFile(member.filename, member.file_size, read, origin)
             nested = member.filename.lower().endswith(".zip") and isinstance(source, Path)
             (self._inner if nested else self._by_name[parts[-1]]).append(file)
+
+    def _member_reader(
+        self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, origin: Path
+    ) -> Callable[[], bytes]:
+        where = _printable(f"'{member.filename}' in '{origin.name}'")
+
+        def read() -> bytes:
+            if member.file_size > MAX_MEMBER:
+                raise UserError(
+                    f"{where} claims {member.file_size} bytes: too large for a data file"
+                )
+            self.archives_read.add(origin)
+            try:
+                with archive.open(member) as file:  # checks the CRC at the end
+                    return b"".join(iter(lambda: file.read(PIECE), b""))
+            except ZIP_FAULTS as error:
+                raise UserError(f"{where} is damaged ({error})") from error
+
+        return read
 
     def _open_next_inner(self) -> bool:
         if not self._inner:
             return False
         inner = self._inner.pop(0)
         try:
-            self._add_archive(inner.path, io.BytesIO(inner.read()))
+            origin = inner.origin or self.path
+            self._add_archive(inner.path, io.BytesIO(inner.read()), origin)
         except UserError as error:
             self.problems.append(str(error))
         return True
@@ -156,7 +195,7 @@ def _ends(path: str, end: str) -> bool:
 def _unsafe(label: str, members: list[zipfile.ZipInfo]) -> str | None:
     for member in members:
         path = PurePosixPath(member.filename.replace("\\", "/"))
-        if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+        if path.is_absolute() or ".." in path.parts or ":" in path.as_posix().split("/")[0]:
             return f"'{label}' refused: its member '{member.filename}' points outside the archive"
     total = sum(m.file_size for m in members)
     if total > MAX_UNPACKED:
@@ -164,17 +203,6 @@ def _unsafe(label: str, members: list[zipfile.ZipInfo]) -> str | None:
     return None
 
 
-def _member_reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callable[[], bytes]:
-    def read() -> bytes:
-        if member.file_size > MAX_MEMBER:
-            raise UserError(
-                f"'{member.filename}' in '{archive.filename}' claims {member.file_size} bytes: "
-                "too large for a data file"
-            )
-        try:
-            return archive.read(member)  # never yields more than file_size, and checks the CRC
-        except ZIP_FAULTS as error:
-            where = f" in '{archive.filename}'" if archive.filename else ""
-            raise UserError(f"'{member.filename}'{where} is damaged ({error})") from error
-
-    return read
+def _printable(text: str) -> str:
+    """A name from an archive may hold anything; a message stays on its line."""
+    return "".join(c if c.isprintable() else "?" for c in text)

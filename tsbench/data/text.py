@@ -36,7 +36,15 @@ def read_table(
 
 def read_column(file: RawFile) -> np.ndarray:
     """A file of one integer a line."""
-    return read_table(file, 1)[:, 0].astype(np.int64)
+    return integers(file, read_table(file, 1)[:, 0])
+
+
+def integers(file: RawFile, values: np.ndarray) -> np.ndarray:
+    """Whole numbers as such."""
+    whole = values.astype(np.int64)
+    if (whole != values).any():
+        raise UserError(f"'{file.path}' has a label that is no whole number")
+    return whole
 
 
 def expect_rows(file: RawFile, rows: int, expected: int) -> None:
