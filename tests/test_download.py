@@ -385,7 +385,8 @@ def test_ctrl_c_ends_all_downloads_at_once(tmp_path) -> None:
         server.delay = 0.1
         fetcher = Fetcher(tries=3, backoff=0.01, timeout=5)
         files = [RemoteFile(f"{i}.zip", (server.root + f"{i}.zip",), 1) for i in range(3)]
-        threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+        ctrl_c = (threading.main_thread().ident, signal.SIGINT)
+        threading.Timer(0.5, signal.pthread_kill, ctrl_c).start()
         started = time.monotonic()
         with pytest.raises(KeyboardInterrupt), Meter("test", 1) as meter:
             fetcher.fetch_all(files, tmp_path, meter)

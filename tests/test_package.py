@@ -20,7 +20,14 @@ def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run(arguments, capture_output=True, text=True, check=True, **options)
 
 
-LIGHT = [["--help"], ["list"], ["list", "--json"], ["download", "--help"]]
+LIGHT = [
+    ["--help"],
+    ["list"],
+    ["list", "--json"],
+    ["download", "--help"],
+    ["run", "--help"],
+    ["status", "--dataset", "demo"],
+]
 
 
 @pytest.mark.parametrize("arguments", LIGHT, ids=" ".join)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from tsbench.bench.run import load_method
 from tsbench.bench.spec import RunSpec
+from tsbench.console import say
 from tsbench.data.catalogue import card
-from tsbench.data.prepared import Dataset, load, verify
+from tsbench.data.prepared import Dataset, authenticity, load, verify
 from tsbench.data.stream import StreamName
 from tsbench.learn.catalogue import default_settings
 from tsbench.learn.settings import build, convert, field_types
@@ -73,6 +74,7 @@ def make_specs(request: Request, root: Path) -> list[RunSpec]:
 def _verified(name: str, root: Path) -> Dataset:
     dataset = load(card(name), root)
     verify(dataset)
+    say(f"{name}: {authenticity(dataset.manifest)}")
     return dataset
 
 

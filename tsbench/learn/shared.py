@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from tsbench import __version__
+from tsbench.data.raw import ZIP_FAULTS
 from tsbench.data.stream import Task
 from tsbench.disk import locked, write_whole
 from tsbench.learn.loop import Fit
@@ -80,6 +81,7 @@ class SharedWork:
 def _read(path: Path) -> dict[str, np.ndarray] | None:
     try:
         with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, KeyError, EOFError):
-        return None
+            arrays = {name: file[name] for name in file.files}
+    except ZIP_FAULTS:
+        return None  # not there, or damaged: train
+    return arrays if SECONDS in arrays else None

@@ -1,0 +1,107 @@
+"""Every registered method passes the conformance suite, and the suite catches offenders."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from tsbench.bench.conformance import CHECKS, Broken
+from tsbench.bench.run import load_method
+from tsbench.learn.catalogue import METHODS
+from tsbench.learn.method import Kept, Method
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("name", METHODS.builtin)
+def test_conformance(name: str, check: str) -> None:
+    torch.set_num_threads(1)
+    assert CHECKS[check](load_method(name)) is None
+
+
+class Nearest(Method):
+    """Nearest class mean: a minimal method that keeps all rules."""
+
+    def __init__(self, context, settings):
+        super().__init__(context, settings)
+        self.means: list[np.ndarray] = []
+
+    def learn(self, task):
+        self.means += [task.train.x[task.train.y == k].mean(axis=0) for k in task.labels]
+
+    def predict(self, x):
+        means = np.stack(self.means)
+        return -((x[:, None] - means) ** 2).sum(axis=(2, 3))
+
+    def kept(self):
+        return Kept(statistics=sum(m.nbytes for m in self.means))
+
+
+class Moody(Nearest):
+    def predict(self, x):
+        return super().predict(x) + np.random.normal(size=(len(x), len(self.means)))  # noqa: NPY002
+
+
+class Forgetful(Nearest):
+    def predict(self, x):
+        return super().predict(x)[:, -2:]
+
+
+class Nan(Nearest):
+    def predict(self, x):
+        return super().predict(x) * np.nan
+
+
+class Hoarder(Nearest):
+    def learn(self, task):
+        self.all = task.train.x
+        super().learn(task)
+
+    def kept(self):
+        return Kept(raw=self.all.nbytes)
+
+
+class Peeker(Nearest):
+    def __init__(self, context, settings):
+        super().__init__(context, settings)
+        self.tasks = []
+
+    def learn(self, task):
+        self.tasks.append(task)
+        self.means = [t.train.x[t.train.y == k].mean(axis=0) for t in self.tasks for k in t.labels]
+
+
+class Vandal(Nearest):
+    def learn(self, task):
+        super().learn(task)
+        task.train.x[:] = 0
+
+
+class BatchNormed(Nearest):
+    def predict(self, x):
+        return super().predict(x - x.mean(axis=0))
+
+
+def test_a_minimal_method_passes() -> None:
+    for check in CHECKS.values():
+        assert check(Nearest) is None
+
+
+@pytest.mark.parametrize(
+    ("offender", "check"),
+    [
+        (Moody, "same seed same result"),
+        (Forgetful, "scores cover all classes"),
+        (Nan, "scores cover all classes"),
+        (Hoarder, "the budget is kept"),
+        (Peeker, "the task is left as it is"),
+        (Vandal, "the task is left as it is"),
+        (BatchNormed, "predictions do not depend on the batch"),
+    ],
+)
+def test_offenders_are_caught(offender: type[Method], check: str) -> None:
+    with pytest.raises((Broken, ValueError)), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        CHECKS[check](offender)

@@ -1,0 +1,22 @@
+"""Examples in docstrings run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import tsbench
+
+MODULES = [m.name for m in pkgutil.walk_packages(tsbench.__path__, "tsbench.")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_there_are_some() -> None:
+    assert "tsbench.bench.metrics" in MODULES
