@@ -83,9 +83,7 @@ def test_shared_work_is_charged_in_full_to_everybody(tmp_path: Path) -> None:
     assert charged > 0.05
     assert reused["time"]["charged"] == charged
     assert reused["time"]["learn"][0] >= charged
-    assert reused["time"]["total"] < sum(reused["time"]["learn"]) + sum(
-        reused["time"]["evaluate"]
-    ), "it did not take that long here"
+    assert len(list(tmp_path.glob("*.npz"))) == 1, "trained once"
 
 
 def test_waiting_for_another_process_is_not_charged(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ class Registry:
         self.kind = kind
         self.group = group
         self.builtin = dict(builtin)
+        self._found: dict[str, EntryPoint] | None = None
 
     def names(self) -> list[str]:
         """Built-in names in their order, then those of installed plugins."""
@@ -53,7 +54,9 @@ class Registry:
         )
 
     def _plugins(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=self.group)}
+        if self._found is None:
+            self._found = {point.name: point for point in entry_points(group=self.group)}
+        return self._found
 
     def _from_file(self, reference: str) -> Any:
         path_text, _, attribute = reference.rpartition(":")

@@ -115,6 +115,9 @@ class LocalExecutor:
             if message is None:
                 continue
             kind, details = message
+            if kind == "began":  # importing and waiting for a core do not count
+                job.since = time.monotonic()
+                continue
             if kind == "failed":
                 record = failure(
                     job.spec, self.machine, details["error"], details.get("traceback", "")
@@ -159,6 +162,7 @@ def _work(pipe: Connection, spec: RunSpec, machine: Machine, root: Any, again: b
             if not held:
                 pipe.send(("waiting", {}))
                 return
+            pipe.send(("began", {}))
             record = None if again else store.done(spec)
             kind: str = "elsewhere"
             if record is None:
