@@ -65,7 +65,7 @@ class LocalExecutor:
         start = "forkserver" if sys.platform != "win32" else "spawn"
         self.processes = multiprocessing.get_context(start)
         if start == "forkserver":
-            self.processes.set_forkserver_preload(["tsbench.bench.local"])
+            self.processes.set_forkserver_preload(["tsbench.bench.local", "torch._dynamo"])
 
     def run(self, specs: list[RunSpec]) -> Iterator[Event]:
         """Do all runs; ends when each of them is done or has failed."""

@@ -21,7 +21,7 @@ from torch.optim.lr_scheduler import LRScheduler, MultiStepLR, OneCycleLR
 Schedule = Literal["onecycle", "step10", "step15"]
 
 CLIP = 1.0
-EVAL_BATCH = 256
+EVAL_BATCH = 128
 
 
 @dataclass(frozen=True)
