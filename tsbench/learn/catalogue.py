@@ -29,61 +29,73 @@ class MethodInfo:
 
 
 ACL = "Li et al., TS-ACL, 2024"
-INFO = {
-    info.name: info
-    for info in (
-        MethodInfo(
-            "naive",
-            "Naive",
-            "bounds",
-            "network",
-            "lower bound",
-            "tsbench.baselines.naive:Naive",
-        ),
-        MethodInfo(
-            "offline",
-            "Offline",
-            "bounds",
-            "all data (joint training)",
-            "upper reference",
-            "tsbench.baselines.offline:Offline",
-        ),
-        MethodInfo(
-            "ts-acl",
-            "TS-ACL",
-            "analytic",
-            "encoder, statistics",
-            ACL,
-            "tsbench.analytic.tsacl:TSACL",
-        ),
-        MethodInfo(
-            "ts-acl-e",
-            "TS-ACL-E",
-            "analytic",
-            "encoder, statistics × 5",
-            ACL,
-            "tsbench.analytic.tsacl:TSACLE",
-        ),
-        MethodInfo(
-            "ts-acl-deep",
-            "Deep",
-            "analytic",
-            "encoder, statistics",
-            f"{ACL}, ablation",
-            "tsbench.analytic.tsacl:Deep",
-            in_paper=False,
-        ),
-        MethodInfo(
-            "ts-acl-deep-rhl",
-            "Deep+RHL",
-            "analytic",
-            "encoder, statistics",
-            f"{ACL}, ablation",
-            "tsbench.analytic.tsacl:DeepHidden",
-            in_paper=False,
-        ),
-    )
-}
+BASELINES = "tsbench.baselines"
+TSACL = "tsbench.analytic.tsacl"
+FREE, BASED = "exemplar-free", "exemplar-based"
+REPLAY = "network, raw samples"
+_ALL = (
+    # name, title, family, what it keeps, paper, where
+    ("naive", "Naive", "bounds", "network", "lower bound", f"{BASELINES}.naive:Naive"),
+    ("offline", "Offline", "bounds", "all data", "joint training", f"{BASELINES}.offline:Offline"),
+    ("lwf", "LwF", FREE, "network", "Li and Hoiem, TPAMI 2017", f"{BASELINES}.lwf:LwF"),
+    (
+        "mas",
+        "MAS",
+        FREE,
+        "network, importances",
+        "Aljundi et al., ECCV 2018",
+        f"{BASELINES}.mas:MAS",
+    ),
+    (
+        "dt2w",
+        "DT2W",
+        FREE,
+        "network, prototypes",
+        "Qiao et al., ICASSP 2023",
+        f"{BASELINES}.dt2w:DT2W",
+    ),
+    ("gr", "GR", BASED, "network, generator", "Shin et al., NeurIPS 2017", f"{BASELINES}.gr:GR"),
+    ("er", "ER", BASED, REPLAY, "Rolnick et al., NeurIPS 2019", f"{BASELINES}.er:ER"),
+    (
+        "der",
+        "DER",
+        BASED,
+        f"{REPLAY}, logits",
+        "Buzzega et al., NeurIPS 2020",
+        f"{BASELINES}.der:DER",
+    ),
+    (
+        "herding",
+        "Herding",
+        BASED,
+        REPLAY,
+        "Rebuffi et al., CVPR 2017",
+        f"{BASELINES}.herding:Herding",
+    ),
+    ("aser", "ASER", BASED, REPLAY, "Shim et al., AAAI 2021", f"{BASELINES}.aser:ASER"),
+    (
+        "clops",
+        "CLOPS",
+        BASED,
+        REPLAY,
+        "Kiyasseh et al., Nat. Commun. 2021",
+        f"{BASELINES}.clops:CLOPS",
+    ),
+    (
+        "fasticarl",
+        "FastICARL",
+        BASED,
+        f"{REPLAY}, means",
+        "Kwon et al., Interspeech 2021",
+        f"{BASELINES}.fasticarl:FastICARL",
+    ),
+    ("ts-acl", "TS-ACL", "analytic", "encoder, statistics", ACL, f"{TSACL}:TSACL"),
+    ("ts-acl-e", "TS-ACL-E", "analytic", "encoder, statistics × 5", ACL, f"{TSACL}:TSACLE"),
+    ("ts-acl-deep", "Deep", "analytic", "encoder, statistics", ACL, f"{TSACL}:Deep"),
+    ("ts-acl-deep-rhl", "Deep+RHL", "analytic", "encoder, statistics", ACL, f"{TSACL}:DeepHidden"),
+)
+ABLATIONS = ("ts-acl-deep", "ts-acl-deep-rhl")
+INFO = {row[0]: MethodInfo(*row, in_paper=row[0] not in ABLATIONS) for row in _ALL}
 METHODS = Registry("method", "tsbench.methods", {name: i.target for name, i in INFO.items()})
 FAMILIES = ("exemplar-free", "exemplar-based", "analytic")
 

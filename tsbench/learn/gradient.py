@@ -15,7 +15,7 @@ from tsbench.data.stream import Task
 from tsbench.learn.loop import EVAL_BATCH, Fit, Schedule, fit, mean_loss
 from tsbench.learn.method import Context, Kept, Method, Settings, nbytes
 from tsbench.learn.shared import first_task_key
-from tsbench.nn.encoder import Encoder
+from tsbench.nn.encoder import FEATURES, Encoder
 from tsbench.nn.network import Head, Network
 
 
@@ -33,10 +33,16 @@ class GradientSettings(Settings):
     """Epochs without improvement before stopping."""
 
 
+Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Samples, labels and their places in the task → mean loss."""
+
+
 class GradientMethod(Method):
     """Fine-tunes one network with one growing head; cross-entropy over all classes seen."""
 
     Settings: ClassVar[type[Settings]] = GradientSettings
+    plain_first_task: ClassVar[bool] = True
+    """Whether the first task is plain training, to be shared with other methods."""
 
     def __init__(self, context: Context, settings: Any) -> None:
         super().__init__(context, settings)
@@ -52,22 +58,30 @@ class GradientMethod(Method):
 
     def learn(self, task: Task) -> None:
         """Grow the head, train, then whatever the method does after a task."""
+        if task.index > 0:
+            self.before_task(task)
         grow = self.context.torch_random("head", task.index)
         self.network.head = self.network.head.grown(max(task.labels) + 1, grow)
         x, y = self.tensors(task.train.x, task.train.y)
-        if task.index == 0:
+        if task.index == 0 and self.plain_first_task:
             self._learn_first(task, x, y)
         else:
             self._train(task, x, y, self.loss)
         self.after_task(task, x, y)
 
-    def loss(self, x: Tensor, y: Tensor) -> Tensor:
-        """Loss of a batch of new samples, from the second task on."""
+    def loss(self, x: Tensor, y: Tensor, rows: Tensor) -> Tensor:
+        """Loss of a batch of new samples; ``rows`` are their places in the task."""
         return self.criterion(self.network(x), y)
 
     def criterion(self, logits: Tensor, y: Tensor) -> Tensor:
         """Mean loss of logits; also what early stopping goes by."""
         return F.cross_entropy(logits, y)
+
+    def before_task(self, task: Task) -> None:
+        """What to do with the old network before a task, from the second one on."""
+
+    def after_epoch(self, epoch: int) -> None:
+        """What to do after each epoch."""
 
     def after_task(self, task: Task, x: Tensor, y: Tensor) -> None:
         """What to do with the trained network and the task's data before it is gone."""
@@ -75,7 +89,7 @@ class GradientMethod(Method):
     def _learn_first(self, task: Task, x: Tensor, y: Tensor) -> None:
         """The first task is plain training, the same for all methods with the same settings."""
 
-        def plain(batch_x: Tensor, batch_y: Tensor) -> Tensor:
+        def plain(batch_x: Tensor, batch_y: Tensor, rows: Tensor) -> Tensor:
             return self.criterion(self.network(batch_x), batch_y)
 
         def train() -> dict[str, Tensor]:
@@ -93,22 +107,25 @@ class GradientMethod(Method):
         s = self.settings
         return Fit(self.context.epochs, s.schedule, s.learning_rate, s.batch, s.patience)
 
-    def _train(
-        self, task: Task, x: Tensor, y: Tensor, loss: Callable[[Tensor, Tensor], Tensor]
-    ) -> None:
+    def _train(self, task: Task, x: Tensor, y: Tensor, loss: Loss) -> None:
         has_val = len(task.val) > 0
         val_x, val_y = self.tensors(task.val.x, task.val.y) if has_val else (x, y)
         self.network.draw_dropout_from(
             self.context.torch_random("dropout", task.index, on_device=True)
         )
+
+        def progress(epoch: int, value: float) -> None:
+            self.context.progress(task.index, epoch, value)
+            self.after_epoch(epoch)
+
         fit(
             self.network,
             samples=len(x),
             how=self._fit(),
             order=self.context.torch_random("order", task.index),
-            loss=lambda rows: loss(x[rows], y[rows]),
+            loss=lambda rows: loss(x[rows], y[rows], rows),
             validate=lambda: mean_loss(self.network, self.criterion, val_x, val_y),
-            progress=lambda epoch, value: self.context.progress(task.index, epoch, value),
+            progress=progress,
         )
 
     @torch.inference_mode()
@@ -124,6 +141,15 @@ class GradientMethod(Method):
             for i in range(0, len(x), EVAL_BATCH)
         ]
         return torch.cat(parts).cpu().numpy()
+
+    @torch.no_grad()
+    def features(self, x: Tensor) -> Tensor:
+        """Features (N, 128) of samples on the device, in evaluation mode."""
+        training = self.network.training
+        self.network.eval()
+        parts = [self.network.encoder(part) for part in x.split(EVAL_BATCH)]
+        self.network.train(training)
+        return torch.cat(parts) if parts else x.new_empty(0, FEATURES)
 
     def tensors(self, x: np.ndarray, y: np.ndarray) -> tuple[Tensor, Tensor]:
         """Arrays on the device of the run."""
