@@ -46,3 +46,12 @@ def test_variance_ratio_equals_the_definition_in_any_chunks() -> None:
         ratio.add(x[rows].astype(np.float32), labels[rows])
     assert ratio.value() == pytest.approx(between / within, rel=1e-5)
     assert metrics.VarianceRatio(2).value() is None
+
+
+def test_a_task_without_test_samples_is_left_out() -> None:
+    matrix = [[None], [None, 80.0], [None, 60.0, 100.0]]
+    assert metrics.average_accuracy(matrix) == pytest.approx(80)
+    assert metrics.forgetting(matrix) == pytest.approx(20)
+    assert metrics.curve(matrix) == [None, pytest.approx(80), pytest.approx(80)]
+    assert metrics.learning_accuracy(matrix) == pytest.approx(90)
+    assert metrics.backward_transfer(matrix) == pytest.approx(-20)

@@ -85,15 +85,18 @@ def workers(session: int) -> list[int]:
 @pytest.mark.parametrize("victim", ["parent", "worker", "everybody"])
 def test_killed_at_random_moments_nothing_is_lost(tmp_path: Path, undisturbed, victim) -> None:
     moments = random.Random(victim)
+    kills = 0
     done_before: dict[str, dict] = {}
     for _ in range(6):
         process = start(tmp_path, *MATRIX, "--jobs", "2", "--retry-failed")
         time.sleep(2 + moments.random() * 3)  # starting takes about two seconds
+        kills += victim != "worker" and process.poll() is None
         if victim == "parent":
             process.kill()
         elif victim == "worker":
             for pid in workers(process.pid)[:1]:
                 os.kill(pid, signal.SIGKILL)
+                kills += 1
         else:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate(timeout=120)
@@ -106,6 +109,7 @@ def test_killed_at_random_moments_nothing_is_lost(tmp_path: Path, undisturbed, v
         }
         assert done_before.items() <= now.items(), "finished runs stay"
         done_before = now
+    assert kills >= 2
     code, said = run(tmp_path, *MATRIX, "--retry-failed")
     assert code == 0, said
     assert outcomes(tmp_path) == undisturbed
@@ -173,6 +177,23 @@ class WrongShape(Good):
     def predict(self, x):
         return np.zeros((len(x), 99))
 
+class Lingers(Good):
+    def learn(self, task):
+        import threading
+        threading.Thread(target=time.sleep, args=(60,)).start()
+        super().learn(task)
+
+class Forks(Good):
+    def learn(self, task):
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class BadSettings(Good):
+    class Settings:
+        pass
+
 class NoVerb(Method):
     def learn(self, task):
         pass
@@ -194,6 +215,7 @@ def plugins(tmp_path: Path) -> Path:
     [
         ("Raises", "RuntimeError: no such luck"),
         ("Killed", "killed by SIGKILL (out of memory?)"),
+        ("Forks", "killed by SIGKILL (out of memory?)"),
         ("Exits", "exit code 3"),
         ("Hangs", "timed out after 0.05 min"),
         ("WrongShape", "a score for every class seen"),
@@ -223,6 +245,26 @@ def test_a_run_that_fails_is_recorded_and_the_others_go_on(
         )
         assert run(results, *matrix, "--retry-failed")[0] == 0, "a changed file is another run"
         assert not list(results.rglob("*.failed.json"))
+
+
+def test_a_worker_that_does_not_leave_is_shown_out(tmp_path: Path, plugins: Path) -> None:
+    started = time.monotonic()
+    code, said = run(tmp_path / "r", "--method", f"{plugins}:Lingers", "--dataset", "demo",
+                     "--seed", "1")  # fmt: skip
+    assert code == 0, said
+    assert time.monotonic() - started < 40
+
+
+def test_a_failure_that_cannot_be_stored_does_not_stop_the_others(tmp_path: Path, plugins) -> None:
+    blocked = tmp_path / "r" / "exp-ln-100" / "demo" / "Plug_ins_ü-Raises"
+    blocked.parent.mkdir(parents=True)
+    blocked.write_text("a file where a folder should be")
+    methods = f"{plugins}:Raises,{plugins}:Good"
+    code, said = run(tmp_path / "r", "--method", methods, "--dataset", "demo", "--seed", "1")
+    assert code == 1
+    assert "could not be stored" in said
+    assert "Traceback" not in said
+    assert "1 run(s) done" in said
 
 
 def test_what_a_method_prints_is_no_data(tmp_path: Path, plugins: Path) -> None:
@@ -256,6 +298,11 @@ def test_what_a_method_prints_is_no_data(tmp_path: Path, plugins: Path) -> None:
         (["--method", "naive"], ["no data set is prepared", "--dataset demo"]),
         (["--method", "PLUGIN:NoVerb", "--dataset", "demo"], ["lacks kept, predict"]),
         (["--method", "PLUGIN:NoMethod", "--dataset", "demo"], ["does not derive"]),
+        (["--method", "PLUGIN:BadSettings", "--dataset", "demo"], ["must be a dataclass"]),
+        (["--method", "PLUGIN:Good,COPY:Good", "--dataset", "demo"], ["rename one"]),
+        (["--method", "QUITS:X", "--dataset", "demo"], ["failed to import", "SystemExit"]),
+        (["--dataset", "demo", "--timeout", "nan"], ["--timeout"]),
+        (["--method", "ts-acl", "--dataset", "demo", "--set", "gamma=-1"], ["gamma must be"]),
         (["--method", "PLUGIN:Nobody", "--dataset", "demo"], ["has no 'Nobody'"]),
         (["--method", "./gone.py:X", "--dataset", "demo"], ["does not exist"]),
         (["--method", "BROKEN:X", "--dataset", "demo"], ["failed to import", "ZeroDivisionError"]),
@@ -269,7 +316,16 @@ def test_bad_input_is_told_in_a_line_or_two(tmp_path: Path, plugins, arguments, 
 
     (tmp_path / "broken.py").write_text("1 / 0")
     (tmp_path / "file").write_text("")
-    names = {"PLUGIN": plugins, "BROKEN": tmp_path / "broken.py", "FILE": tmp_path / "file"}
+    (tmp_path / "quits.py").write_text("import sys; sys.exit(0)")
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / plugins.name).write_text(PLUGINS + "# changed")
+    names = {
+        "PLUGIN": plugins,
+        "COPY": tmp_path / "copy" / plugins.name,
+        "BROKEN": tmp_path / "broken.py",
+        "QUITS": tmp_path / "quits.py",
+        "FILE": tmp_path / "file",
+    }
     for name, path in names.items():
         arguments = [a.replace(name, str(path)) for a in arguments]
     if "--results" not in arguments:
@@ -281,6 +337,53 @@ def test_bad_input_is_told_in_a_line_or_two(tmp_path: Path, plugins, arguments, 
     for word in words:
         assert word in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_the_live_display_shows_every_worker() -> None:
+    from rich.console import Console
+
+    from tsbench.bench.display import Display, Estimate
+    from tsbench.bench.local import Event
+    from tsbench.bench.spec import RunSpec
+
+    specs = [RunSpec("demo", "d", "naive", seed) for seed in (1, 2, 3)]
+    display = Display(specs, Estimate([]), workers=2)
+    display.live = type("Live", (), {"console": Console(record=True, width=100)})()
+    display.show(Event("started", specs[0]))
+    display.show(Event("started", specs[1]))
+    display.show(Event("progress", specs[1], {"task": 2, "epoch": 7, "loss": 0.125}))
+    details = {"A_T": 50.0, "F_T": 12.5, "seconds": 61.0, "total": 62.0}
+    display.show(Event("done", specs[0], details))
+    console = Console(record=True, width=100)
+    console.print(display._render())
+    shown = console.export_text()
+    assert "1/3 runs" in shown
+    assert "about 1 min 2 s left" in shown
+    assert "seed 2" in shown
+    assert "task 3, epoch 7" in shown
+    assert "loss 0.1250" in shown
+    assert "seed 1" not in shown
+    told = display.live.console.export_text()
+    assert "[1/3] naive demo seed 1: A_T 50.00, F_T 12.50, 1 min 1 s" in told
+
+
+@pytest.mark.slow
+def test_demo_runs_every_method_and_ends_with_the_table(tmp_path: Path) -> None:
+    from tsbench.learn.catalogue import METHODS
+
+    started = time.monotonic()
+    process = subprocess.run(
+        [PROGRAM, "demo", "--results", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stderr
+    assert time.monotonic() - started < 180
+    for name in METHODS.builtin:
+        assert f" {name} " in process.stdout
+    records, _ = Store(tmp_path).records()
+    assert len(records) == 3 * len(METHODS.builtin)
+    accuracy = {r["label"]: r["result"]["A_T"] for r in records if r["spec"]["seed"] == 1234}
+    assert accuracy["naive"] < 30, "it forgets nearly everything"
+    assert 80 < accuracy["ts-acl"] < 100
 
 
 def test_shards_are_disjoint_and_complete() -> None:

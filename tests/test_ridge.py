@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -133,9 +135,38 @@ def test_the_factor_knows_no_more_than_the_gram_matrix() -> None:
     assert [tuple(t.shape) for t in first.tensors()] == [(40, 90), (40, 3)]
 
 
-def test_the_cheapest_solver_is_chosen_by_size() -> None:
-    assert isinstance(cheapest(8000, 725), Factor)
-    assert isinstance(cheapest(400, 725), Gram)
+@pytest.mark.parametrize(
+    ("samples", "tasks", "gamma", "kind"),
+    [
+        (725, 4, 1.0, Factor),  # UWave
+        (5955, 3, 1.0, Gram),  # UCI-HAR
+        (3888, 6, 1.0, Recursive),  # DSA
+        (3888, 6, None, Factor),  # DSA while γ is being chosen
+        (20310, 5, 1.0, Gram),  # GRABMyo
+        (5000, 50, 1.0, Recursive),  # many small tasks
+        (5000, 50, None, Gram),
+    ],
+)
+def test_the_cheapest_solver_is_chosen_by_size(samples, tasks, gamma, kind) -> None:
+    assert isinstance(cheapest(8000, samples, tasks, gamma), kind)
+
+
+def test_the_choice_is_the_fastest_here() -> None:
+    """Sizes at which the three differ by a factor, timed."""
+    torch.set_num_threads(1)
+    d = 1200
+    for n, tasks in ((20, 3), (400, 2), (40, 20)):
+        features, labels = data(n * tasks, d, 4)
+        seconds = {}
+        for name in SOLVERS:
+            solver = make(name, d, 1.0)
+            started = time.perf_counter()
+            for part in np.split(np.arange(n * tasks), tasks):
+                solver.absorb(torch.from_numpy(features[part]), torch.from_numpy(labels[part]))
+                solver.weights(1.0)
+            seconds[SOLVERS[name]] = time.perf_counter() - started
+        chosen = type(cheapest(d, n * tasks, tasks, 1.0))
+        assert seconds[chosen] < 2.5 * min(seconds.values()), (n, tasks, chosen, seconds)
 
 
 @pytest.mark.parametrize("name", SOLVERS)

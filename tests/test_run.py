@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from tsbench.analytic.tsacl import TSACL, AnalyticSettings
 from tsbench.bench.plan import Request, make_specs
-from tsbench.bench.run import Machine, comparable, execute
+from tsbench.bench.run import Machine, comparable, execute, run_stream
 from tsbench.bench.spec import RunSpec
+from tsbench.learn.method import Kept, Method
 from tsbench.learn.shared import SharedWork
 
 METHODS = ["naive", "offline", "ts-acl", "ts-acl-deep"]
@@ -105,6 +109,121 @@ def test_a_broken_shared_file_is_made_anew(tmp_path: Path) -> None:
     calls = []
     SharedWork(tmp_path).first_task("k", lambda: calls.append(1) or {})
     assert calls == [1]
+
+
+PLUGIN = """
+import torch.nn.functional as F
+from tsbench.learn.gradient import GradientMethod
+
+class Mine(GradientMethod):
+    def criterion(self, logits, y):
+        return F.cross_entropy(logits, y, label_smoothing=SMOOTHING)
+"""
+
+
+def test_a_changed_plugin_does_not_get_its_old_first_task(tmp_path: Path) -> None:
+    results = []
+    for smoothing in ("0.0", "0.9"):
+        for shared in (tmp_path / "shared", tmp_path / f"fresh{smoothing}"):
+            path = tmp_path / f"mine{smoothing}" / "mine.py"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(PLUGIN.replace("SMOOTHING", smoothing))
+            (spec,) = specs([f"{path}:Mine"])
+            results.append(comparable(run(spec, shared))["result"])
+    assert results[0] == results[1]
+    assert results[2] == results[3]
+    assert len(list((tmp_path / "shared").glob("*.npz"))) == 2
+
+
+def test_forced_runs_train_anew(tmp_path: Path) -> None:
+    (spec,) = specs(["offline"])
+    run(spec, tmp_path)
+    (path,) = tmp_path.glob("*.npz")
+    os.utime(path, (1, 1))
+    execute(spec, Machine(Path(), tmp_path, since=2.0), silent)
+    assert path.stat().st_mtime > 2
+
+
+def test_first_weights_depend_on_the_seed() -> None:
+    from small import setting
+    from tsbench.baselines.naive import Naive
+
+    context, _ = setting()
+    first, second = (
+        Naive(replace(context, seed=seed), Naive.Settings()).network.encoder.blocks[0].weight
+        for seed in (1234, 1235)
+    )
+    assert not torch.equal(first, second)
+
+
+class Vandal(Method):
+    """Changes what it is asked about."""
+
+    def learn(self, task):
+        self.seen = max(task.labels) + 1
+
+    def predict(self, x):
+        x *= 0
+        return np.zeros((len(x), self.seen))
+
+    def kept(self):
+        return Kept()
+
+
+def test_test_data_cannot_be_changed_by_predicting() -> None:
+    from small import setting
+
+    context, stream = setting()
+    before = [test.digest() for test in stream.tests]
+    run_stream(Vandal(context, None), stream, None)
+    assert [test.digest() for test in stream.tests] == before
+
+
+def test_a_stream_with_an_empty_test_set() -> None:
+    from small import setting
+
+    context, stream = setting()
+    nothing = stream.tests[0].take(np.empty(0, np.int64))
+    hollow = replace(stream, tests=(nothing, *stream.tests[1:]))
+    result = run_stream(Vandal(context, None), hollow, None).result
+    assert result["accuracy"][0] == [None]
+    assert result["A_T"] is not None
+    json.dumps(result, allow_nan=False)
+    settings = AnalyticSettings(width=40)
+    chosen, _ = TSACL.settle(settings, context, lambda: hollow)
+    assert chosen.gamma > 0
+
+
+def test_settings_of_any_type_reach_the_method(tmp_path: Path) -> None:
+    path = tmp_path / "typed.py"
+    path.write_text(TYPED)
+    (spec,) = specs([f"{path}:Typed"], changes={"level": "2"})
+    assert run(spec)["status"] == "ok"
+
+
+TYPED = """
+from dataclasses import dataclass
+from typing import Literal
+import numpy as np
+from tsbench.learn.method import Kept, Method, Settings
+
+@dataclass(frozen=True)
+class Own(Settings):
+    grid: tuple[int, ...] = (1, 2)
+    maybe: int | None = None
+    level: Literal[1, 2] = 1
+
+class Typed(Method):
+    Settings = Own
+    def learn(self, task):
+        s = self.settings
+        assert (s.grid, s.maybe, s.level) == ((1, 2), None, 2), s
+        self.seen = max(task.labels) + 1
+    def predict(self, x):
+        return np.zeros((len(x), self.seen))
+    def kept(self):
+        return Kept(statistics=np.int64(3))
+"""
 
 
 def test_settings_from_the_command_line_reach_the_run() -> None:

@@ -37,6 +37,25 @@ def test_wrong_names_and_types_are_told(values, message) -> None:
         build("m", Example, values)
 
 
+@pytest.mark.parametrize(
+    ("method", "change"),
+    [
+        ("naive", {"batch": "0"}),
+        ("naive", {"learning_rate": "-1"}),
+        ("naive", {"patience": "0"}),
+        ("ts-acl", {"gamma": "-5"}),
+        ("ts-acl", {"gamma": "nan"}),
+        ("ts-acl", {"width": "0"}),
+        ("ts-acl-deep", {"width": "100"}),
+    ],
+)
+def test_values_that_make_no_sense_are_told(method, change) -> None:
+    from tsbench.bench.run import load_method
+
+    with pytest.raises(UserError, match=next(iter(change))):
+        build(method, load_method(method).Settings, change)
+
+
 def test_assignments() -> None:
     assert parse_assignments(["a=1", " b = x=y "]) == {"a": "1", "b": "x=y"}
     with pytest.raises(UserError, match="key=value"):

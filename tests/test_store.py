@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tsbench.bench.spec import RunSpec
@@ -16,7 +17,16 @@ def spec(**changes) -> RunSpec:
 
 
 def record(of: RunSpec, status: str = "ok") -> dict:
-    return {"schema": 1, "status": status, "hash": of.hash(), "spec": of.as_dict()}
+    sections = ("data", "result", "time", "memory", "environment")
+    return {
+        "schema": 1,
+        "status": status,
+        "hash": of.hash(),
+        "label": of.label,
+        "spec": of.as_dict(),
+        "error": "",
+        **{name: {} for name in sections},
+    }
 
 
 def test_everything_that_may_change_a_result_changes_the_hash() -> None:
@@ -72,6 +82,7 @@ def test_foreign_and_truncated_files_are_told_and_left_alone(tmp_path: Path) -> 
         "seed-2.json": "[1, 2]",
         "seed-3.json": json.dumps({"schema": 99}),
         "seed-4.json": json.dumps({"schema": 1, "status": "odd"}),
+        "seed-5.json": json.dumps({"schema": 1, "status": "ok", "spec": {}}),
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
@@ -80,7 +91,7 @@ def test_foreign_and_truncated_files_are_told_and_left_alone(tmp_path: Path) -> 
         (tmp_path / outside / "a" / "b" / "seed-1.json").write_text("{")
     records, problems = store.records()
     assert len(records) == 1
-    assert len(problems) == 4
+    assert len(problems) == 5
     assert any("newer tsbench" in p for p in problems)
     for name, text in texts.items():
         assert (folder / name).read_text() == text
@@ -90,3 +101,29 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
         Store(tmp_path / "file").check_writable()
+
+
+def test_a_foreign_file_in_the_place_of_a_record_is_kept(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = store.path(spec())
+    path.parent.mkdir(parents=True)
+    path.write_text('{"schema": 9}')
+    store.save(spec(), record(spec()))
+    assert store.done(spec())
+    (kept,) = path.parent.glob("*.foreign-*")
+    assert kept.read_text() == '{"schema": 9}'
+
+
+def test_records_are_plain_json(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.save(spec(), {**record(spec()), "result": {"A_T": np.float32(1.5), "n": np.int64(3)}})
+    assert store.done(spec())["result"] == {"A_T": 1.5, "n": 3}
+    with pytest.raises(ValueError, match="JSON compliant"):
+        store.save(spec(seed=2), {**record(spec(seed=2)), "result": float("nan")})
+    assert not store.path(spec(seed=2)).exists()
+
+
+def test_a_plugin_is_known_by_its_code_wherever_it_lies() -> None:
+    here, there = spec(method="./mine.py:A", code="c"), spec(method="/x/mine.py:A", code="c")
+    assert here.hash() == there.hash()
+    assert here.hash() != spec(method="./mine.py:A", code="d").hash()

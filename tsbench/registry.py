@@ -76,7 +76,7 @@ class Registry:
     def _guarded(self, what: str, load: Any) -> Any:
         try:
             return load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UserError(
                 f"{self.kind} {what} failed to import: {type(error).__name__}: {error}"
             ) from error

@@ -10,7 +10,7 @@ All solvers take features U (n, d) with labels and give the weights Φ (d, K) th
   knowledge as (G, Q) in m rows, m being the number of samples so far. 4m²d a task and md of
   memory: the cheapest by far while m ≪ d. Any γ at any time.
 
-``cheapest`` chooses between the last two by the sizes of the stream.
+``cheapest`` chooses by the sizes of the stream.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ import torch
 from torch import Tensor
 
 BLOCKS = 8
-FACTOR_SHARE = 0.25
-"""Up to m = d/4 rows the factor costs less than the Gram matrix and its Cholesky together."""
 
 
 class Solver(Protocol):
@@ -134,11 +132,32 @@ class Recursive:
         return [self.Psi, self.Phi]
 
 
-def cheapest(features: int, samples: int, device: torch.device | str = "cpu") -> Factor | Gram:
-    """The cheapest exact solver for that many features and samples in all."""
-    if samples <= FACTOR_SHARE * features:
-        return Factor(features, device)
-    return Gram(features, device)
+def cheapest(
+    features: int,
+    samples: int,
+    tasks: int,
+    gamma: float | None = None,
+    device: torch.device | str = "cpu",
+) -> Factor | Gram | Recursive:
+    """The cheapest exact solver for a stream of ``samples`` in ``tasks`` equal parts.
+
+    By floating-point operations over all tasks. The recursion needs to know γ beforehand.
+
+    >>> [type(cheapest(8000, n, t, 1.0)).__name__ for n, t in ((725, 4), (5000, 50))]
+    ['Factor', 'Recursive']
+    """
+    d, n = features, samples / tasks
+    costs: dict[type[Factor | Gram | Recursive], float] = {
+        Factor: sum(4 * (t * n) ** 2 * d for t in range(1, tasks + 1)),
+        Gram: tasks * (n * d**2 + d**3 / 3),
+    }
+    if gamma is not None:
+        costs[Recursive] = tasks * 4 * n * d**2
+    best = min(costs, key=costs.__getitem__)
+    if best is Recursive:
+        assert gamma is not None
+        return Recursive(features, gamma, device)
+    return Gram(features, device) if best is Gram else Factor(features, device)
 
 
 def _check(features: Tensor) -> None:

@@ -20,6 +20,7 @@ Deviations from the released code, which is only ``DeepHidden`` (§6 of the prot
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -30,9 +31,9 @@ from torch import Tensor
 
 from tsbench.analytic.hidden import HiddenLayer
 from tsbench.analytic.ridge import cheapest
-from tsbench.data.stream import Stream, Task
+from tsbench.data.stream import CLASSES_PER_TASK, Stream, Task
 from tsbench.learn.gradient import GradientMethod, GradientSettings
-from tsbench.learn.method import Context, Kept, Settings, nbytes
+from tsbench.learn.method import Context, Kept, Settings, nbytes, require
 from tsbench.nn.encoder import FEATURES, FUSED
 
 GRID = (1.0, 10.0, 100.0)
@@ -41,13 +42,27 @@ CHUNK = 1024
 
 
 @dataclass(frozen=True)
-class AnalyticSettings(GradientSettings):
+class RidgeSettings(GradientSettings):
     """Hyper-parameters; those of the training loop are for the first task."""
 
     gamma: float = 0.0
     """Ridge penalty γ; 0 chooses from 1, 10, 100 on the validation stream."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(0 <= self.gamma < math.inf, "gamma must be a number of 0 or more")
+
+
+@dataclass(frozen=True)
+class AnalyticSettings(RidgeSettings):
+    """Hyper-parameters with a random hidden layer."""
+
     width: int = 8000
     """Features d_E of the random hidden layer."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.width >= 1, "width must be at least 1")
 
 
 class TSACL(GradientMethod):
@@ -62,15 +77,20 @@ class TSACL(GradientMethod):
     def __init__(self, context: Context, settings: Any) -> None:
         super().__init__(context, settings)
         inputs = FUSED if self.fused else FEATURES
-        width = settings.width if self.hidden else inputs
+        width: int = settings.width if self.hidden else inputs
         self.layers: list[Callable[[Tensor], Tensor]] = [
             HiddenLayer(inputs, width, context.torch_random("hidden layer", i), context.device)
             if self.hidden
             else _identity
             for i in range(self.members)
         ]
+        tasks = max(1, context.classes // CLASSES_PER_TASK)
+        gamma = settings.gamma or None
+        # Apple's GPUs have no float64: the ridge stays on the CPU there.
+        self.solve_on = torch.device("cpu") if context.device.type == "mps" else context.device
         self.ridges = [
-            cheapest(width, context.samples, context.device) for _ in range(self.members)
+            cheapest(width, context.samples, tasks, gamma, self.solve_on)
+            for _ in range(self.members)
         ]
         self.weights: list[Tensor] = []
 
@@ -84,9 +104,9 @@ class TSACL(GradientMethod):
     def absorb(self, task: Task) -> None:
         """Add a task to the statistics."""
         for features, rows in self._features(task.train.x):
-            labels = torch.from_numpy(task.train.y[rows]).to(self.context.device)
+            labels = torch.from_numpy(task.train.y[rows]).to(self.solve_on)
             for layer, ridge in zip(self.layers, self.ridges, strict=True):
-                ridge.absorb(layer(features).double(), labels)
+                ridge.absorb(layer(features).to(self.solve_on).double(), labels)
 
     def solve(self, gamma: float) -> list[Tensor]:
         """Classifier weights for a γ, one matrix a member."""
@@ -100,13 +120,14 @@ class TSACL(GradientMethod):
         """Scores under several sets of weights from one pass over the features."""
         parts: list[list[Tensor]] = [[] for _ in candidates]
         for features, _ in self._features(x):
-            expanded = [layer(features).double() for layer in self.layers]
+            expanded = [layer(features).to(self.solve_on).double() for layer in self.layers]
             for part, weights in zip(parts, candidates, strict=True):
                 outputs = [u @ w for u, w in zip(expanded, weights, strict=True)]
                 if self.members > 1:
                     outputs = [o.softmax(dim=1) for o in outputs]
                 part.append(torch.stack(outputs).mean(dim=0))
-        return [torch.cat(part).cpu().numpy() for part in parts]
+        seen = self.weights[0].shape[1] if self.weights else 0
+        return [torch.cat(part).cpu().numpy() if part else np.empty((0, seen)) for part in parts]
 
     def inputs(self, x: np.ndarray) -> np.ndarray:
         """What the classifier sees, all members side by side."""
@@ -139,10 +160,13 @@ class TSACL(GradientMethod):
             trial.absorb(task)
         candidates = [trial.solve(gamma) for gamma in GRID]
         accuracy, error = np.zeros(len(GRID)), np.zeros(len(GRID))
+        tested = sum(len(test) > 0 for test in stream.tests)
         for test in stream.tests:
+            if not len(test):
+                continue
             truth = np.eye(len(stream.classes))[test.y]
             for i, scores in enumerate(trial.scores(test.x, candidates)):
-                accuracy[i] += (scores.argmax(axis=1) == test.y).mean() / len(stream.tests)
+                accuracy[i] += (scores.argmax(axis=1) == test.y).mean() / tested
                 error[i] += ((scores - truth) ** 2).mean()
         best = max(range(len(GRID)), key=lambda i: (accuracy[i], -error[i]))
         evidence = {f"{g:g}": float(100 * a) for g, a in zip(GRID, accuracy, strict=True)}
@@ -178,6 +202,7 @@ class DeepHidden(TSACL):
 class Deep(TSACL):
     """Ablation: ridge on the last block's features as they are."""
 
+    Settings: ClassVar[type[Settings]] = RidgeSettings
     fused = False
     hidden = False
 

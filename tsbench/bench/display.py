@@ -26,18 +26,20 @@ class Estimate:
         for record in records:
             if record["status"] == "ok":
                 spec = record["spec"]
-                self.add(spec["dataset"], record["label"], record["time"]["total"])
+                kind = (spec["protocol"], spec["dataset"], record["label"])
+                self.add(kind, record["time"]["total"])
 
-    def add(self, dataset: str, label: str, seconds: float) -> None:
-        """A run of this kind took so long."""
-        for key in ((dataset, label), (dataset,), ()):
-            self.seen[key].append(seconds)
+    def add(self, kind: tuple[str, str, str], seconds: float) -> None:
+        """A run of this kind (protocol, data set, method) took so long."""
+        for length in (3, 2, 1):
+            self.seen[kind[:length]].append(seconds)
 
     def of(self, spec: RunSpec) -> float | None:
         """How long a run will probably take: like its own kind, or else its data set's."""
-        for key in ((spec.dataset, spec.label), (spec.dataset,), ()):
-            if self.seen[key]:
-                return sum(self.seen[key]) / len(self.seen[key])
+        kind = (spec.protocol, spec.dataset, spec.label)
+        for length in (3, 2, 1):
+            if times := self.seen[kind[:length]]:
+                return sum(times) / len(times)
         return None
 
     def left(self, specs: list[RunSpec], workers: int) -> str:
@@ -96,7 +98,8 @@ class Display:
             self.failed += event.kind == "failed"
             if event.kind != "failed":
                 spec = event.spec
-                self.estimate.add(spec.dataset, spec.label, event.details["total"])
+                kind = (spec.protocol, spec.dataset, spec.label)
+                self.estimate.add(kind, event.details["total"])
             self._say(self._line(event))
 
     def _line(self, event: Event) -> str:

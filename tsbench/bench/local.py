@@ -23,11 +23,14 @@ from typing import Any, Literal
 from tsbench.bench.run import Machine, execute, failure
 from tsbench.bench.spec import RunSpec
 from tsbench.bench.store import Store
+from tsbench.console import say
 from tsbench.disk import try_locked
+from tsbench.learn.method import Progress
 
 POLL = 0.5
 BUSY_WAIT = 1.0
 PROGRESS_INTERVAL = 0.2
+LINGER = 5.0
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ class LocalExecutor:
         if not running:
             time.sleep(POLL / 10)
             return
-        ready = wait([job.pipe for job in running], timeout=POLL)
+        watched = [w for job in running for w in (job.pipe, job.process.sentinel)]
+        ready = wait(watched, timeout=POLL)
         for job in list(running):
             message = None
             if job.pipe in ready:
@@ -109,6 +113,8 @@ class LocalExecutor:
                     message = job.pipe.recv()
                 except (EOFError, OSError):
                     message = self._died(job)
+            elif job.process.sentinel in ready:
+                message = self._died(job)
             elif self.timeout is not None and time.monotonic() - job.since > self.timeout:
                 job.process.kill()
                 message = ("failed", {"error": f"timed out after {self.timeout / 60:g} min"})
@@ -118,19 +124,29 @@ class LocalExecutor:
             if kind == "began":  # importing and waiting for a core do not count
                 job.since = time.monotonic()
                 continue
-            if kind == "failed":
-                record = failure(
-                    job.spec, self.machine, details["error"], details.get("traceback", "")
-                )
-                self.store.save(job.spec, record)
             if kind != "progress":
-                job.process.join()
-                job.pipe.close()
+                self._end(job)
                 running.remove(job)
+            if kind == "failed" and not details.get("stored"):
+                self._store_failure(job.spec, details["error"])
             yield Event(kind, job.spec, details)
 
+    def _end(self, job: _Running) -> None:
+        """A worker that has said its last word may linger (a thread of its own): not for long."""
+        job.process.join(LINGER)
+        if job.process.is_alive():
+            job.process.kill()
+            job.process.join()
+        job.pipe.close()
+
+    def _store_failure(self, spec: RunSpec, error: str) -> None:
+        try:
+            self.store.save(spec, failure(spec, self.machine, error))
+        except OSError as problem:
+            say(f"warning: the failure of {spec.title} could not be stored: {problem}")
+
     def _died(self, job: _Running) -> tuple[str, dict[str, Any]]:
-        job.process.join()
+        job.process.join(LINGER)
         code = job.process.exitcode or 0
         if code < 0:
             name = signal.Signals(-code).name
@@ -163,17 +179,32 @@ def _work(pipe: Connection, spec: RunSpec, machine: Machine, root: Any, again: b
                 pipe.send(("waiting", {}))
                 return
             pipe.send(("began", {}))
-            record = None if again else store.done(spec)
-            kind: str = "elsewhere"
-            if record is None:
-                kind, record = "done", execute(spec, machine, progress)
-                store.save(spec, record)
-        pipe.send((kind, _summary(record)))
+            pipe.send(_do(spec, machine, store, again, progress))
     except BrokenPipeError:
         os._exit(1)  # the parent is gone
+
+
+def _do(
+    spec: RunSpec, machine: Machine, store: Store, again: bool, progress: Progress
+) -> tuple[str, dict[str, Any]]:
+    """A run and its record, with the lock held; what came of it."""
+    record = None if again else store.done(spec)
+    if record is not None:
+        return "elsewhere", _summary(record)
+    try:
+        record = execute(spec, machine, progress)
+        store.save(spec, record)
+        return "done", _summary(record)
+    except BrokenPipeError:
+        raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        pipe.send(("failed", {"error": reason, "traceback": traceback.format_exc()}))
+        try:
+            store.save(spec, failure(spec, machine, reason, traceback.format_exc()))
+            stored = True
+        except OSError:
+            stored = False
+        return "failed", {"error": reason, "stored": stored}
 
 
 def _summary(record: dict[str, Any]) -> dict[str, Any]:

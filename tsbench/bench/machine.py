@@ -69,3 +69,12 @@ def peak_memory() -> int | None:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def gpu_peak_memory(device: str) -> int | None:
+    """Most memory that torch held on the GPU so far, in bytes."""
+    if device != "cuda":
+        return None
+    import torch
+
+    return torch.cuda.max_memory_allocated()

@@ -1,18 +1,29 @@
 """Metrics on the accuracy matrix ``a``: ``a[t][i]`` is the accuracy (in %) on task i after task t.
 
-Rows may be missing (None): joint training has only the last one. All indices count from 0.
+Rows may be missing (None): joint training has only the last one. An entry is None where a task has
+no test samples, and is left out of every mean. All indices count from 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-Matrix = Sequence[Sequence[float] | None]
+Matrix = Sequence[Sequence[float | None] | None]
 
 
-def average_accuracy(a: Matrix) -> float:
+def mean(values: Iterable[float | None]) -> float | None:
+    """Mean of what is there.
+
+    >>> mean([1.0, None, 3.0]), mean([None])
+    (2.0, None)
+    """
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def average_accuracy(a: Matrix) -> float | None:
     """A_T: mean over tasks of the last row.
 
     >>> average_accuracy([[100.0], [60.0, 90.0]])
@@ -20,7 +31,7 @@ def average_accuracy(a: Matrix) -> float:
     """
     last = a[-1]
     assert last is not None
-    return float(np.mean(last))
+    return mean(last)
 
 
 def forgetting(a: Matrix) -> float | None:
@@ -35,8 +46,12 @@ def forgetting(a: Matrix) -> float | None:
     if len(rows) < 2 or len(rows) < len(a):
         return None
     tasks = len(rows) - 1
-    drops = [max(rows[j][i] for j in range(i, tasks)) - rows[-1][i] for i in range(tasks)]
-    return float(np.mean(drops))
+    drops = []
+    for i in range(tasks):
+        before, last = [rows[j][i] for j in range(i, tasks)], rows[-1][i]
+        known = [value for value in before if value is not None]
+        drops.append(max(known) - last if known and last is not None else None)
+    return mean(drops)
 
 
 def curve(a: Matrix) -> list[float | None]:
@@ -45,7 +60,7 @@ def curve(a: Matrix) -> list[float | None]:
     >>> curve([[100.0], [60.0, 90.0]])
     [100.0, 75.0]
     """
-    return [None if row is None else float(np.mean(row)) for row in a]
+    return [None if row is None else mean(row) for row in a]
 
 
 def learning_accuracy(a: Matrix) -> float | None:
@@ -55,7 +70,7 @@ def learning_accuracy(a: Matrix) -> float | None:
     95.0
     """
     diagonal = [row[t] for t, row in enumerate(a) if row is not None]
-    return float(np.mean(diagonal)) if len(diagonal) == len(a) else None
+    return mean(diagonal) if len(diagonal) == len(a) else None
 
 
 def backward_transfer(a: Matrix) -> float | None:
@@ -67,7 +82,8 @@ def backward_transfer(a: Matrix) -> float | None:
     rows = [row for row in a if row is not None]
     if len(rows) < 2 or len(rows) < len(a):
         return None
-    return float(np.mean([rows[-1][i] - rows[i][i] for i in range(len(rows) - 1)]))
+    pairs = [(rows[-1][i], rows[i][i]) for i in range(len(rows) - 1)]
+    return mean(None if b is None or a_ is None else b - a_ for b, a_ in pairs)
 
 
 def confusion(truth: np.ndarray, predicted: np.ndarray, classes: int) -> list[list[int]]:

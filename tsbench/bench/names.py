@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tsbench.console import say
 from tsbench.data.catalogue import PAPER, card
 from tsbench.data.prepared import read_manifest
 from tsbench.data.stream import FIRST_SEED
@@ -28,7 +29,13 @@ def choose_seeds(count: int | None, seeds: list[int]) -> list[int]:
 def choose_datasets(names: list[str], root: Path) -> list[str]:
     """Names given, ``all`` five, or, with none given, every prepared one of the five."""
     if not names:
-        prepared = [name for name in PAPER if read_manifest(card(name), root)]
+        prepared = []
+        for name in PAPER:
+            try:
+                if read_manifest(card(name), root):
+                    prepared.append(name)
+            except UserError as error:
+                say(f"notice: {error}; passed over")
         if not prepared:
             raise UserError(
                 f"no data set is prepared in '{root}'; run: tsbench download uwave, "

@@ -13,6 +13,7 @@ from tsbench.console import say
 from tsbench.data.catalogue import card
 from tsbench.data.prepared import Dataset, authenticity, load, verify
 from tsbench.data.stream import StreamName
+from tsbench.errors import UserError
 from tsbench.learn.catalogue import default_settings
 from tsbench.learn.settings import build, convert, field_types
 
@@ -68,7 +69,19 @@ def make_specs(request: Request, root: Path) -> list[RunSpec]:
                 )
                 for seed in request.seeds
             ]
+    _expect_distinct(specs)
     return specs
+
+
+def _expect_distinct(specs: list[RunSpec]) -> None:
+    """Two files with a class of the same name would write to the same place."""
+    places: dict[tuple[str, str, int], str] = {}
+    for spec in specs:
+        other = places.setdefault((spec.dataset, spec.label, spec.seed), spec.method)
+        if other != spec.method:
+            raise UserError(
+                f"'{other}' and '{spec.method}' are both called {spec.label}; rename one"
+            )
 
 
 def _verified(name: str, root: Path) -> Dataset:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import torch
 
 from tsbench.bench import metrics
-from tsbench.bench.machine import environment, peak_memory
+from tsbench.bench.machine import environment, gpu_peak_memory, peak_memory
 from tsbench.bench.spec import RunSpec
 from tsbench.bench.store import SCHEMA
 from tsbench.data.catalogue import card
@@ -23,7 +24,6 @@ from tsbench.data.stream import Stream, make_stream, memory_budget
 from tsbench.errors import UserError
 from tsbench.learn.catalogue import METHODS
 from tsbench.learn.method import Context, Method, Progress
-from tsbench.learn.settings import build
 from tsbench.learn.shared import SharedWork
 
 EVALUATION_CHUNK = 1024
@@ -31,7 +31,7 @@ EVALUATION_CHUNK = 1024
 
 @dataclass(frozen=True)
 class Machine:
-    """How to run: what must not change a result, only its time."""
+    """How to run. Another device or number of threads may change the last bits of a result."""
 
     data: Path
     shared: Path | None = None
@@ -39,6 +39,8 @@ class Machine:
     threads: int = 1
     workers: int = 1
     commit: str = ""
+    since: float = 0.0
+    """Shared work from before this time is done again."""
 
 
 def load_method(reference: str) -> type[Method]:
@@ -49,6 +51,12 @@ def load_method(reference: str) -> type[Method]:
     missing = sorted(getattr(found, "__abstractmethods__", ()))
     if missing:
         raise UserError(f"method '{reference}' lacks {', '.join(missing)}")
+    try:
+        dataclasses.asdict(found.Settings())
+    except TypeError as error:
+        raise UserError(
+            f"method '{reference}': Settings must be a dataclass with defaults ({error})"
+        ) from error
     return found
 
 
@@ -83,7 +91,7 @@ def execute(spec: RunSpec, machine: Machine, progress: Progress) -> dict[str, An
         raise UserError(f"{spec.dataset} has been prepared anew since this run was planned")
     stream = make_stream(dataset, spec.seed, spec.stream)
     kind = load_method(spec.method)
-    shared = SharedWork(machine.shared) if machine.shared else None
+    shared = SharedWork(machine.shared, machine.since) if machine.shared else None
     context = Context(
         card=dataset.card,
         seed=spec.seed,
@@ -96,15 +104,14 @@ def execute(spec: RunSpec, machine: Machine, progress: Progress) -> dict[str, An
         progress=progress,
         shared=shared,
     )
-    settings = build(spec.method, kind.Settings, dict(spec.settings))
+    settings = kind.Settings(**spec.settings)
     began = time.perf_counter()
     settings, chosen = kind.settle(
         settings, context, lambda: make_stream(dataset, spec.seed, "val")
     )
     tuning = time.perf_counter() - began
     if shared is not None:
-        shared = SharedWork(shared.folder)
-        context = replace(context, shared=shared)
+        tuning -= shared.spent  # training that learning is charged for
     method = kind(context, settings)
     outcome = run_stream(method, stream, shared)
     return {
@@ -122,6 +129,7 @@ def execute(spec: RunSpec, machine: Machine, progress: Progress) -> dict[str, An
             "budget_samples": context.budget,
             "parameters": method.parameters(),
             "peak_bytes": peak_memory(),
+            "gpu_peak_bytes": gpu_peak_memory(machine.device),
         },
         "time": {
             **outcome.seconds,
@@ -154,7 +162,7 @@ class Outcome:
 def run_stream(method: Method, stream: Stream, shared: SharedWork | None) -> Outcome:
     """Learn task by task, and test on all tasks so far after each."""
     tasks = [stream.joint()] if method.offline else list(stream.tasks)
-    matrix: list[list[float] | None] = [None] * len(stream.tests)
+    matrix: list[list[float | None] | None] = [None] * len(stream.tests)
     learn, evaluate, charged = [], [], 0.0
     predicted: list[np.ndarray] = []
     for step, task in enumerate(tasks):
@@ -174,10 +182,11 @@ def run_stream(method: Method, stream: Stream, shared: SharedWork | None) -> Out
         seen = max(task.labels) + 1
         predicted = [predict(method, test.x, seen) for test in stream.tests[: row + 1]]
         matrix[row] = [
-            100 * float(np.mean(guess == test.y)) if len(test) else float("nan")
+            100 * float(np.mean(guess == test.y)) if len(test) else None
             for guess, test in zip(predicted, stream.tests, strict=False)
         ]
         evaluate.append(time.perf_counter() - began)
+    began = time.perf_counter()
     truth = np.concatenate([test.y for test in stream.tests])
     guesses = np.concatenate(predicted)
     result = {
@@ -191,14 +200,16 @@ def run_stream(method: Method, stream: Stream, shared: SharedWork | None) -> Out
         "confusion": metrics.confusion(truth, guesses, len(stream.classes)),
         "variance_ratio": variance_ratio(method, stream),
     }
-    return Outcome(result, {"learn": learn, "evaluate": evaluate, "charged": charged})
+    analysis = time.perf_counter() - began
+    times = {"learn": learn, "evaluate": evaluate, "analysis": analysis, "charged": charged}
+    return Outcome(result, times)
 
 
 def predict(method: Method, x: np.ndarray, seen: int) -> np.ndarray:
     """Predicted labels; checks what the method returned."""
     parts = []
     for start in range(0, len(x), EVALUATION_CHUNK):
-        chunk = x[start : start + EVALUATION_CHUNK]
+        chunk = np.array(x[start : start + EVALUATION_CHUNK])  # a copy, whatever is done to it
         scores = np.asarray(method.predict(chunk))
         if scores.shape != (len(chunk), seen):
             raise ValueError(
@@ -225,8 +236,11 @@ def variance_ratio(method: Method, stream: Stream) -> float | None:
 
 
 def _synchronise(method: Method) -> None:
-    if method.context.device.type == "cuda":
+    kind = method.context.device.type
+    if kind == "cuda":
         torch.cuda.synchronize()
+    elif kind == "mps":
+        torch.mps.synchronize()
 
 
 def failure(spec: RunSpec, machine: Machine, error: str, details: str = "") -> dict[str, Any]:
@@ -248,5 +262,5 @@ def failure(spec: RunSpec, machine: Machine, error: str, details: str = "") -> d
 def comparable(record: dict[str, Any]) -> dict[str, Any]:
     """A record without what may differ between two runs of one spec: time, machine, peak."""
     kept = {k: v for k, v in record.items() if k not in ("time", "environment")}
-    memory = {k: v for k, v in record["memory"].items() if k != "peak_bytes"}
+    memory = {k: v for k, v in record["memory"].items() if "peak" not in k}
     return {**kept, "memory": memory}

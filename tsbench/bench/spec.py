@@ -15,6 +15,17 @@ PROTOCOL_VERSION = 1
 """Raised when the protocol changes so that older records can no longer be compared."""
 
 
+def method_label(method: str, changed: Mapping[str, Any] | None = None) -> str:
+    """A method's name in results: a file's without its folder, with what was set by hand.
+
+    >>> method_label("some where/mine.py:Mine"), method_label("er", {"replay": 8})
+    ('mine-Mine', 'er+replay=8')
+    """
+    name = re.sub(r".*[/\\]", "", method).replace(".py:", "-")
+    by_hand = ",".join(f"{key}={value}" for key, value in sorted((changed or {}).items()))
+    return re.sub(r"[^\w.+=,-]", "_", f"{name}+{by_hand}" if by_hand else name)
+
+
 @dataclass(frozen=True)
 class RunSpec:
     """One run. Two runs with the same spec give the same record, time and machine apart."""
@@ -42,10 +53,7 @@ class RunSpec:
     @property
     def label(self) -> str:
         """The method's name in results, with what was set by hand."""
-        name = re.sub(r".*[/\\]", "", self.method).replace(".py:", "-")
-        set_by_hand = ",".join(f"{k}={v}" for k, v in sorted(self.changed.items()))
-        label = f"{name}+{set_by_hand}" if set_by_hand else name
-        return re.sub(r"[^\w.+=,-]", "_", label)
+        return method_label(self.method, self.changed)
 
     @property
     def title(self) -> str:
@@ -58,7 +66,7 @@ class RunSpec:
 
     def hash(self) -> str:
         """A name for this very run."""
-        content = {k: v for k, v in self.as_dict().items() if k not in ("changed",)}
-        content["label"] = self.label
+        content = {k: v for k, v in self.as_dict().items() if k != "changed"}
+        content["method"] = self.label  # a file is known by its code, wherever it lies
         text = json.dumps(content, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from tsbench.bench.names import choose_datasets, choose_seeds
+from tsbench.bench.spec import method_label
 from tsbench.bench.store import Store
+from tsbench.data.catalogue import card
+from tsbench.data.prepared import read_manifest
 from tsbench.learn.catalogue import expand
 
 
@@ -36,6 +39,8 @@ def matrix_status(
 ) -> MatrixStatus:
     """Look up every run of methods × data sets × seeds."""
     records, problems = Store(results).records()
+    chosen = choose_datasets(datasets, data)
+    digests = {name: (read_manifest(card(name), data) or {}).get("digest") for name in chosen}
     states: dict[tuple[str, str, int], str] = {}
     seconds: dict[tuple[str, str], list[float]] = {}
     for record in records:
@@ -43,6 +48,9 @@ def matrix_status(
         if spec["protocol"] != protocol:
             continue
         key = (spec["dataset"], record["label"], spec["seed"])
+        current = digests.get(spec["dataset"])
+        if current is not None and spec.get("data_digest") != current:
+            continue  # of data that has been prepared anew since
         if record["status"] == "ok":
             states[key] = "done"
             seconds.setdefault(key[:2], []).append(record["time"]["total"])
@@ -50,8 +58,8 @@ def matrix_status(
             states.setdefault(key, "failed")
     runs: list[dict[str, Any]] = [
         {"dataset": d, "method": m, "seed": s, "state": states.get((d, m, s), "missing")}
-        for d in choose_datasets(datasets, data)
-        for m in expand(methods)
+        for d in chosen
+        for m in map(method_label, expand(methods))
         for s in choose_seeds(count, seeds)
     ]
     known = [t for times in seconds.values() for t in times]

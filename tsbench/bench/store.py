@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,11 @@ from tsbench.disk import write_whole
 from tsbench.errors import UserError
 
 SCHEMA = 1
+SPEC_KEYS = {"protocol", "dataset", "method", "seed"}
+KEYS = {
+    "ok": {"hash", "label", "data", "result", "time", "memory", "environment"},
+    "failed": {"hash", "label", "error"},
+}
 NOT_OURS = {"published", "reference", ".shared", ".locks"}
 
 
@@ -55,7 +61,9 @@ class Store:
         """Store a record; a finished run clears away the failure before it."""
         finished = record["status"] == "ok"
         path = self.path(spec) if finished else self.failed_path(spec)
-        write_whole(path, json.dumps(record, indent=1, ensure_ascii=False).encode())
+        text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False, default=_plain)
+        _set_aside_foreign(path)
+        write_whole(path, text.encode())
         if finished:
             self.failed_path(spec).unlink(missing_ok=True)
 
@@ -97,9 +105,32 @@ def read_record(path: Path) -> dict[str, Any]:
         raise UserError(f"'{path}' is not a record of tsbench")
     if record["schema"] > SCHEMA:
         raise UserError(f"'{path}' was written by a newer tsbench; update to read it")
-    if record.get("status") not in ("ok", "failed") or not isinstance(record.get("spec"), dict):
+    kind = KEYS.get(str(record.get("status")))
+    spec = record.get("spec")
+    if (
+        kind is None
+        or not isinstance(spec, dict)
+        or not record.keys() >= kind
+        or not spec.keys() >= SPEC_KEYS
+    ):
         raise UserError(f"'{path}' is not a record of tsbench")
     return record
+
+
+def _set_aside_foreign(path: Path) -> None:
+    """A file of somebody else's in the place of a record is kept under another name."""
+    if path.exists():
+        try:
+            read_record(path)
+        except UserError:
+            path.rename(path.with_name(f"{path.name}.foreign-{uuid.uuid4().hex[:8]}"))
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy and torch as Python's own."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be stored in a record")
 
 
 def _of_this_run(path: Path, spec: RunSpec) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections import Counter
 from enum import Enum
 from pathlib import Path
@@ -114,7 +115,7 @@ def run(
 
     if epochs < 1:
         raise UserError("--epochs must be at least 1")
-    if timeout is not None and timeout <= 0:
+    if timeout is not None and not timeout > 0:
         raise UserError("--timeout must be more than 0 minutes")
     request = Request(
         methods=expand(split_names(method or ["all"])),
@@ -232,6 +233,7 @@ def _drive(
         threads=threads,
         workers=workers,
         commit=commit(),
+        since=time.time() if force else 0.0,
     )
     minutes = None if timeout is None else 60 * timeout
     return drive(specs, store, machine, minutes, force, retry_failed), store

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from tsbench.data.stream import Task
 from tsbench.learn.loop import EVAL_BATCH, Fit, Schedule, fit, mean_loss
-from tsbench.learn.method import Context, Kept, Method, Settings, nbytes
+from tsbench.learn.method import Context, Kept, Method, Settings, nbytes, require
 from tsbench.learn.shared import first_task_key
 from tsbench.nn.encoder import FEATURES, Encoder
 from tsbench.nn.network import Head, Network
@@ -31,6 +32,11 @@ class GradientSettings(Settings):
     """New samples a step."""
     patience: int = 5
     """Epochs without improvement before stopping."""
+
+    def __post_init__(self) -> None:
+        require(0 < self.learning_rate < math.inf, "learning_rate must be more than 0")
+        require(self.batch >= 1, "batch must be at least 1")
+        require(self.patience >= 1, "patience must be at least 1")
 
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -99,7 +105,7 @@ class GradientMethod(Method):
         if self.context.shared is None:
             train()
             return
-        key = first_task_key(self.context, task, self._fit(), type(self).criterion.__qualname__)
+        key = first_task_key(self.context, task, self._fit(), type(self))
         self.network.load_state_dict(self.context.shared.first_task(key, train))
         self.network.eval()
 

@@ -12,6 +12,7 @@ import torch
 
 from tsbench.data.card import Card
 from tsbench.data.stream import Stream, Task
+from tsbench.errors import UserError
 from tsbench.nn.encoder import EncoderNorm
 from tsbench.nn.random import torch_generator
 from tsbench.randomness import generator
@@ -116,6 +117,12 @@ class Method(ABC):
     ) -> tuple[Any, dict[str, Any]]:
         """Settings that are to be chosen per seed on the validation stream, and the evidence."""
         return settings, {}
+
+
+def require(holds: bool, rule: str) -> None:
+    """For ``__post_init__`` of settings: a value that makes no sense is told at once."""
+    if not holds:
+        raise UserError(rule)
 
 
 def nbytes(*tensors: torch.Tensor) -> int:

@@ -38,23 +38,29 @@ def convert(method: str, name: str, value: Any, types: dict[str, Any]) -> Any:
             f"it has: {', '.join(types)}"
         )
     kind = types[name]
-    choices = typing.get_args(kind)
     text = str(value)
     try:
         if typing.get_origin(kind) is typing.Literal:
+            choices = {str(choice): choice for choice in typing.get_args(kind)}
             if text not in choices:
                 raise UserError(f"{name} must be one of {', '.join(choices)}, not '{text}'")
-            return text
+            return choices[text]
         if kind is bool:
             if text.lower() not in YES | NO:
                 raise ValueError
             return text.lower() in YES
+        if kind not in (int, float, str):
+            raise UserError(f"{name} cannot be set from text: it is of type {kind}")
         return kind(text)
     except ValueError:
         raise UserError(f"{name} must be of type {kind.__name__}, not '{text}'") from None
 
 
 def build(method: str, settings: type, values: dict[str, Any]) -> Any:
-    """An instance of the settings class with some values changed."""
+    """An instance of the settings class with some values, given as text or YAML, changed."""
     types = field_types(settings)
-    return settings(**{name: convert(method, name, v, types) for name, v in values.items()})
+    converted = {name: convert(method, name, v, types) for name, v in values.items()}
+    try:
+        return settings(**converted)
+    except UserError as error:
+        raise UserError(f"{method}: {error}") from error

@@ -7,7 +7,9 @@ process or another, load them. What it took is charged in full to each of them.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import inspect
 import io
 import time
 from collections.abc import Callable
@@ -28,10 +30,17 @@ from tsbench.learn.method import Context
 SECONDS = "__seconds__"
 
 
-def first_task_key(context: Context, task: Task, how: Fit, criterion: str) -> str:
-    """A name for the outcome of training on a first task; all that could change it goes in."""
+def first_task_key(context: Context, task: Task, how: Fit, kind: type) -> str:
+    """A name for the outcome of training on a first task; all that could change it goes in.
+
+    The code, too: of the network and the loop, and for a method from outside tsbench all of its
+    file, since it may have changed anything.
+    """
+    ours = kind.__module__.startswith("tsbench.")
     parts = [
         __version__,
+        _training_code(),
+        kind.criterion.__qualname__ if ours else _digest([Path(inspect.getfile(kind))]),  # type: ignore[attr-defined]
         torch.__version__,
         str(context.device.type),
         str(torch.get_num_threads()),
@@ -43,16 +52,29 @@ def first_task_key(context: Context, task: Task, how: Fit, criterion: str) -> st
         task.train.digest(),
         task.val.digest(),
         sorted(asdict(how).items()),
-        criterion,
     ]
     return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:32]
+
+
+@functools.lru_cache(maxsize=1)
+def _training_code() -> str:
+    package = Path(__file__).resolve().parents[1]
+    return _digest(
+        [*sorted((package / "nn").glob("*.py")), *sorted((package / "learn").glob("*.py"))]
+    )
+
+
+def _digest(files: list[Path]) -> str:
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
 class SharedWork:
     """A folder of trained first tasks, safe for many processes at once."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, since: float = 0.0) -> None:
         self.folder = folder
+        self.since = since
+        """Work from before this time (in seconds since 1970) does not count."""
         self.spent = 0.0
         """Seconds spent here: training, waiting, loading."""
         self.charged = 0.0
@@ -63,7 +85,7 @@ class SharedWork:
         started = time.perf_counter()
         path = self.folder / f"{key}.npz"
         with locked(self.folder / f"{key}.lock", waiting=lambda: None, poll=0.05):
-            arrays = _read(path)
+            arrays = _read(path, self.since)
             if arrays is None:
                 began = time.perf_counter()
                 state = train()
@@ -78,8 +100,10 @@ class SharedWork:
         return {name: torch.from_numpy(value) for name, value in arrays.items()}
 
 
-def _read(path: Path) -> dict[str, np.ndarray] | None:
+def _read(path: Path, since: float) -> dict[str, np.ndarray] | None:
     try:
+        if path.stat().st_mtime < since:
+            return None
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except ZIP_FAULTS:
