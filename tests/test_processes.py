@@ -89,7 +89,9 @@ def test_killed_at_random_moments_nothing_is_lost(tmp_path: Path, undisturbed, v
     done_before: dict[str, dict] = {}
     for _ in range(6):
         process = start(tmp_path, *MATRIX, "--jobs", "2", "--retry-failed")
-        time.sleep(2 + moments.random() * 3)  # starting takes about two seconds
+        while process.poll() is None and not workers(process.pid):
+            time.sleep(0.05)
+        time.sleep(moments.random())
         kills += victim != "worker" and process.poll() is None
         if victim == "parent":
             process.kill()

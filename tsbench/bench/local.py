@@ -7,10 +7,8 @@ process holds the run's lock while it works and stores the record itself.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
-import sys
 import time
 import traceback
 from collections import deque
@@ -20,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Literal
 
+from tsbench.bench.forks import process_context
 from tsbench.bench.run import Machine, execute, failure
 from tsbench.bench.spec import RunSpec
 from tsbench.bench.store import Store
@@ -65,10 +64,7 @@ class LocalExecutor:
         self.timeout = timeout
         self.again = again
         """Do runs that are done already."""
-        start = "forkserver" if sys.platform != "win32" else "spawn"
-        self.processes = multiprocessing.get_context(start)
-        if start == "forkserver":
-            self.processes.set_forkserver_preload(["tsbench.bench.local", "torch._dynamo"])
+        self.processes = process_context()
 
     def run(self, specs: list[RunSpec]) -> Iterator[Event]:
         """Do all runs; ends when each of them is done or has failed."""
@@ -92,7 +88,7 @@ class LocalExecutor:
 
     def _start(self, spec: RunSpec) -> _Running:
         ours, theirs = self.processes.Pipe(duplex=False)
-        process = self.processes.Process(  # type: ignore[attr-defined]
+        process = self.processes.Process(
             target=_work, args=(theirs, spec, self.machine, self.store.root, self.again)
         )
         process.start()

@@ -107,9 +107,9 @@ def run(
     tsbench run --method all --seeds 5
     tsbench run --method ts-acl,er --dataset uwave --set schedule=step10
     """
+    from tsbench.bench.forks import start_early
     from tsbench.bench.names import choose_datasets, choose_seeds
     from tsbench.bench.names import shard as part
-    from tsbench.bench.plan import Request, make_specs
     from tsbench.learn.catalogue import expand
     from tsbench.learn.settings import parse_assignments
 
@@ -117,9 +117,14 @@ def run(
         raise UserError("--epochs must be at least 1")
     if timeout is not None and not timeout > 0:
         raise UserError("--timeout must be more than 0 minutes")
+    methods = expand(split_names(method or ["all"]))
+    datasets = choose_datasets(split_names(dataset or []), data)
+    start_early()
+    from tsbench.bench.plan import Request, make_specs
+
     request = Request(
-        methods=expand(split_names(method or ["all"])),
-        datasets=choose_datasets(split_names(dataset or []), data),
+        methods=methods,
+        datasets=datasets,
         seeds=choose_seeds(seeds, seed or []),
         stream=stream.value,
         epochs=epochs,
@@ -141,9 +146,12 @@ def demo(
     results: ResultsDir = DEFAULT_RESULTS,
 ) -> None:
     """Every method on the built-in stream, three seeds, short training; then the tables."""
+    from tsbench.bench.forks import start_early
     from tsbench.bench.names import choose_seeds
-    from tsbench.bench.plan import Request, make_specs
     from tsbench.learn.catalogue import METHODS
+
+    start_early()
+    from tsbench.bench.plan import Request, make_specs
 
     request = Request(
         methods=list(METHODS.builtin),
