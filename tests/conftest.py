@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from program import PLUGINS
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -26,3 +27,10 @@ def prepared_real(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     for name in ("uci-har", "uwave", "wisdm", "grabmyo"):
         obtain(card(name), root, real_data)
     return root
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Path:
+    path = tmp_path / "Plug ins ü.py"
+    path.write_text(PLUGINS)
+    return path

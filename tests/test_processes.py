@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from program import PLUGINS, finish, run, start
 
 from tsbench.bench.run import comparable
 from tsbench.bench.store import Store
 
-PROGRAM = str(Path(sys.executable).with_name("tsbench"))
 MATRIX = ["--method", "naive,ts-acl-deep", "--dataset", "demo", "--seeds", "3", "--epochs", "2"]
-
-
-def start(results: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [PROGRAM, "run", *arguments, "--results", str(results)]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-
-
-def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, said = process.communicate(timeout=300)
-    return process.returncode, said
-
-
-def run(results: Path, *arguments: str) -> tuple[int, str]:
-    return finish(start(results, *arguments))
 
 
 def outcomes(results: Path) -> dict[str, dict]:
@@ -145,73 +126,6 @@ def test_ctrl_c_and_sigterm_stop_cleanly(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.failed.json"))
 
 
-PLUGINS = """
-import os, signal, sys, time
-import numpy as np
-from tsbench.learn.method import Kept, Method
-
-class Good(Method):
-    def learn(self, task):
-        print("this is no data")
-        self.seen = max(task.labels) + 1
-    def predict(self, x):
-        return np.zeros((len(x), self.seen)) + np.arange(self.seen)
-    def kept(self):
-        return Kept()
-
-class Raises(Good):
-    def learn(self, task):
-        raise RuntimeError("no such luck")
-
-class Killed(Good):
-    def learn(self, task):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-class Exits(Good):
-    def learn(self, task):
-        os._exit(3)
-
-class Hangs(Good):
-    def learn(self, task):
-        time.sleep(600)
-
-class WrongShape(Good):
-    def predict(self, x):
-        return np.zeros((len(x), 99))
-
-class Lingers(Good):
-    def learn(self, task):
-        import threading
-        threading.Thread(target=time.sleep, args=(60,)).start()
-        super().learn(task)
-
-class Forks(Good):
-    def learn(self, task):
-        if os.fork() == 0:
-            time.sleep(60)
-            os._exit(0)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-class BadSettings(Good):
-    class Settings:
-        pass
-
-class NoVerb(Method):
-    def learn(self, task):
-        pass
-
-class NoMethod:
-    pass
-"""
-
-
-@pytest.fixture
-def plugins(tmp_path: Path) -> Path:
-    path = tmp_path / "Plug ins ü.py"
-    path.write_text(PLUGINS)
-    return path
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -277,141 +191,3 @@ def test_what_a_method_prints_is_no_data(tmp_path: Path, plugins: Path) -> None:
     assert process.returncode == 0
     assert "this is no data" not in out
     assert "Good" in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--method", "naiv"], ["unknown method 'naiv'", "did you mean 'naive'"]),
-        (["--method", "naive", "--dataset", "dmo"], ["did you mean 'demo'"]),
-        (["--dataset", "demo", "--seeds", "0"], ["--seeds must be at least 1"]),
-        (["--dataset", "demo", "--seed", "-1"], ["--seed"]),
-        (["--dataset", "demo", "--jobs", "0"], ["--jobs must be at least 1"]),
-        (["--dataset", "demo", "--threads", "0"], ["--threads must be at least 1"]),
-        (["--dataset", "demo", "--epochs", "0"], ["--epochs must be at least 1"]),
-        (["--dataset", "demo", "--timeout", "0"], ["--timeout"]),
-        (["--dataset", "demo", "--shard", "3/2"], ["--shard"]),
-        (["--dataset", "demo", "--device", "cuda"], ["--device cuda", "--device cpu"]),
-        (["--dataset", "demo", "--device", "abacus"], ["unknown device"]),
-        (["--dataset", "demo", "--set", "schedul=step10"], ["did you mean 'schedule'"]),
-        (["--dataset", "demo", "--set", "batch=big"], ["batch must be of type int"]),
-        (["--dataset", "demo", "--set", "batch"], ["key=value"]),
-        (["--method", "naive", "--dataset", "uwave"], ["not prepared", "tsbench download uwave"]),
-        (["--method", "naive"], ["no data set is prepared", "--dataset demo"]),
-        (["--method", "PLUGIN:NoVerb", "--dataset", "demo"], ["lacks kept, predict"]),
-        (["--method", "PLUGIN:NoMethod", "--dataset", "demo"], ["does not derive"]),
-        (["--method", "PLUGIN:BadSettings", "--dataset", "demo"], ["must be a dataclass"]),
-        (["--method", "PLUGIN:Good,COPY:Good", "--dataset", "demo"], ["rename one"]),
-        (["--method", "QUITS:X", "--dataset", "demo"], ["failed to import", "SystemExit"]),
-        (["--dataset", "demo", "--timeout", "nan"], ["--timeout"]),
-        (["--method", "ts-acl", "--dataset", "demo", "--set", "gamma=-1"], ["gamma must be"]),
-        (["--method", "PLUGIN:Nobody", "--dataset", "demo"], ["has no 'Nobody'"]),
-        (["--method", "./gone.py:X", "--dataset", "demo"], ["does not exist"]),
-        (["--method", "BROKEN:X", "--dataset", "demo"], ["failed to import", "ZeroDivisionError"]),
-        (["--method", "naive", "--dataset", "demo", "--results", "FILE"], ["cannot be written"]),
-    ],
-)
-def test_bad_input_is_told_in_a_line_or_two(tmp_path: Path, plugins, arguments, words) -> None:
-    from typer.testing import CliRunner
-
-    from tsbench.cli.main import app
-
-    (tmp_path / "broken.py").write_text("1 / 0")
-    (tmp_path / "file").write_text("")
-    (tmp_path / "quits.py").write_text("import sys; sys.exit(0)")
-    (tmp_path / "copy").mkdir()
-    (tmp_path / "copy" / plugins.name).write_text(PLUGINS + "# changed")
-    names = {
-        "PLUGIN": plugins,
-        "COPY": tmp_path / "copy" / plugins.name,
-        "BROKEN": tmp_path / "broken.py",
-        "QUITS": tmp_path / "quits.py",
-        "FILE": tmp_path / "file",
-    }
-    for name, path in names.items():
-        arguments = [a.replace(name, str(path)) for a in arguments]
-    if "--results" not in arguments:
-        arguments = [*arguments, "--results", str(tmp_path / "r")]
-    result = CliRunner().invoke(app, ["run", *arguments, "--data", str(tmp_path / "none")])
-    assert result.exit_code == 2, result.output
-    told = [line for line in result.stderr.splitlines() if not line.startswith("demo: ")]
-    assert len(told) <= 2, told
-    for word in words:
-        assert word in result.stderr
-    assert "Traceback" not in result.output
-
-
-def test_the_live_display_shows_every_worker() -> None:
-    from rich.console import Console
-
-    from tsbench.bench.display import Display, Estimate
-    from tsbench.bench.local import Event
-    from tsbench.bench.spec import RunSpec
-
-    specs = [RunSpec("demo", "d", "naive", seed) for seed in (1, 2, 3)]
-    display = Display(specs, Estimate([]), workers=2)
-    display.live = type("Live", (), {"console": Console(record=True, width=100)})()
-    display.show(Event("started", specs[0]))
-    display.show(Event("started", specs[1]))
-    display.show(Event("progress", specs[1], {"task": 2, "epoch": 7, "loss": 0.125}))
-    details = {"A_T": 50.0, "F_T": 12.5, "seconds": 61.0, "total": 62.0}
-    display.show(Event("done", specs[0], details))
-    console = Console(record=True, width=100)
-    console.print(display._render())
-    shown = console.export_text()
-    assert "1/3 runs" in shown
-    assert "about 1 min 2 s left" in shown
-    assert "seed 2" in shown
-    assert "task 3, epoch 7" in shown
-    assert "loss 0.1250" in shown
-    assert "seed 1" not in shown
-    told = display.live.console.export_text()
-    assert "[1/3] naive demo seed 1: A_T 50.00, F_T 12.50, 1 min 1 s" in told
-
-
-@pytest.mark.slow
-def test_demo_runs_every_method_and_ends_with_the_table(tmp_path: Path) -> None:
-    from tsbench.learn.catalogue import METHODS
-
-    started = time.monotonic()
-    process = subprocess.run(
-        [PROGRAM, "demo", "--results", str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert process.returncode == 0, process.stderr
-    assert time.monotonic() - started < 180
-    for name in METHODS.builtin:
-        assert f" {name} " in process.stdout
-    records, _ = Store(tmp_path).records()
-    assert len(records) == 3 * len(METHODS.builtin)
-    accuracy = {r["label"]: r["result"]["A_T"] for r in records if r["spec"]["seed"] == 1234}
-    assert accuracy["naive"] < 30, "it forgets nearly everything"
-    assert 80 < accuracy["ts-acl"] < 100
-
-
-def test_shards_are_disjoint_and_complete() -> None:
-    from tsbench.bench.names import shard
-
-    parts = [shard(list(range(10)), f"{i}/3") for i in (1, 2, 3)]
-    assert sorted(n for part in parts for n in part) == list(range(10))
-
-
-def test_force_does_finished_runs_again(tmp_path: Path) -> None:
-    matrix = ["--method", "naive", "--dataset", "demo", "--seed", "1234", "--epochs", "1"]
-    run(tmp_path, *matrix)
-    (path,) = tmp_path.glob("*/*/*/*.json")
-    before = path.stat().st_mtime_ns
-    assert run(tmp_path, *matrix, "--force")[0] == 0
-    assert path.stat().st_mtime_ns > before
-
-
-def test_status_counts_and_estimates(tmp_path: Path) -> None:
-    run(tmp_path, "--method", "naive", "--dataset", "demo", "--seeds", "2", "--epochs", "1")
-    command = [PROGRAM, "status", "--method", "naive,ts-acl", "--dataset", "demo", "--seeds", "3",
-               "--epochs", "1", "--results", str(tmp_path)]  # fmt: skip
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "2 done, 0 failed, 4 missing; about" in shown
-    told = json.loads(
-        subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
-    )
-    assert [r["state"] for r in told["runs"]] == ["done", "done"] + ["missing"] * 4
-    assert told["seconds_left"] > 0

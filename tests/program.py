@@ -1,0 +1,85 @@
+"""The installed program as a process, and methods that misbehave."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = str(Path(sys.executable).with_name("tsbench"))
+
+
+def start(results: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [PROGRAM, "run", *arguments, "--results", str(results)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    _, said = process.communicate(timeout=300)
+    return process.returncode, said
+
+
+def run(results: Path, *arguments: str) -> tuple[int, str]:
+    return finish(start(results, *arguments))
+
+
+PLUGINS = """
+import os, signal, sys, time
+import numpy as np
+from tsbench.learn.method import Kept, Method
+
+class Good(Method):
+    def learn(self, task):
+        print("this is no data")
+        self.seen = max(task.labels) + 1
+    def predict(self, x):
+        return np.zeros((len(x), self.seen)) + np.arange(self.seen)
+    def kept(self):
+        return Kept()
+
+class Raises(Good):
+    def learn(self, task):
+        raise RuntimeError("no such luck")
+
+class Killed(Good):
+    def learn(self, task):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class Exits(Good):
+    def learn(self, task):
+        os._exit(3)
+
+class Hangs(Good):
+    def learn(self, task):
+        time.sleep(600)
+
+class WrongShape(Good):
+    def predict(self, x):
+        return np.zeros((len(x), 99))
+
+class Lingers(Good):
+    def learn(self, task):
+        import threading
+        threading.Thread(target=time.sleep, args=(60,)).start()
+        super().learn(task)
+
+class Forks(Good):
+    def learn(self, task):
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class BadSettings(Good):
+    class Settings:
+        pass
+
+class NoVerb(Method):
+    def learn(self, task):
+        pass
+
+class NoMethod:
+    pass
+"""
