@@ -27,6 +27,7 @@ LIGHT = [
     ["download", "--help"],
     ["run", "--help"],
     ["status", "--dataset", "demo"],
+    ["report", "--help"],
 ]
 
 

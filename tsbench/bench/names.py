@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tsbench.console import say
+from tsbench.data.arrays import HOLD_OUT_BELOW
+from tsbench.data.card import Card
 from tsbench.data.catalogue import PAPER, card
 from tsbench.data.prepared import read_manifest
-from tsbench.data.stream import FIRST_SEED
+from tsbench.data.stream import FIRST_SEED, VALIDATION_TASKS
 from tsbench.errors import UserError
 
 
@@ -48,6 +50,12 @@ def choose_datasets(names: list[str], root: Path) -> list[str]:
     for name in chosen:
         card(name)
     return list(dict.fromkeys(chosen))
+
+
+def stream_tasks(each: Card) -> int:
+    """Tasks of a complete data set's experiment stream."""
+    few = each.tasks < HOLD_OUT_BELOW
+    return each.tasks if few else each.tasks - VALIDATION_TASKS
 
 
 def shard(items: list[Any], text: str) -> list[Any]:

@@ -12,6 +12,7 @@ from tsbench import __version__
 from tsbench.cli.data import download
 from tsbench.cli.listing import list_
 from tsbench.cli.options import BAD_INPUT
+from tsbench.cli.report import report, verify
 from tsbench.cli.run import demo, run, status
 from tsbench.console import say
 
@@ -44,6 +45,8 @@ app.command("list")(list_)
 app.command("download")(download)
 app.command("run")(run)
 app.command("status")(status)
+app.command("report")(report)
+app.command("verify")(verify)
 
 
 def main() -> None:

@@ -65,4 +65,9 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 220, markup=False).print(table)
+    Console(width=stdout_width(), markup=False).print(table)
+
+
+def stdout_width() -> int | None:
+    """As wide as the terminal, or wide enough for anything where there is none."""
+    return None if sys.stdout.isatty() else 220

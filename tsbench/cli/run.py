@@ -6,9 +6,10 @@ import json
 import os
 import time
 from collections import Counter
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +23,7 @@ from tsbench.cli.options import (
     command,
     print_table,
     split_names,
+    stdout_width,
 )
 from tsbench.console import duration, say
 from tsbench.errors import UserError
@@ -248,19 +250,17 @@ def _drive(
 
 
 def _print_summary(specs: list[RunSpec], store: Store) -> None:
-    from tsbench.report.summary import summary_rows
+    from tsbench.report import render
+    from tsbench.report.records import collect
+    from tsbench.report.tables import overview_table
 
-    records: list[dict[str, Any]] = []
-    for spec in specs:
-        record = store.done(spec) or store.failed(spec)
-        if record is not None:
-            records.append(record)
-    if records:
-        print_table(
-            "Mean ± standard deviation over seeds",
-            ["data set", "method", "A_T ↑", "F_T ↓", "learning, s", "seeds"],
-            summary_rows(records),
-        )
+    chosen = {(spec.dataset, spec.label) for spec in specs}
+    try:
+        runs = collect(store.root, specs[0].protocol)
+    except UserError:
+        return  # nothing was finished, and nothing failed
+    runs = replace(runs, groups={key: g for key, g in runs.groups.items() if key in chosen})
+    render.terminal(overview_table(runs), "std", 2, stdout_width())
 
 
 def _finish(tally: Tally, store: Store) -> None:

@@ -1,57 +1,42 @@
-"""Mean and spread over seeds, from records."""
+"""Mean and spread of figures over seeds."""
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
+
+SpreadName = Literal["std", "ci95", "none"]
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A figure over seeds."""
+class Figure:
+    """A figure over seeds: mean, sample standard deviation (None for one seed), how many."""
 
     mean: float
     std: float | None
     seeds: int
 
-    def __str__(self) -> str:
-        if self.std is None:
-            return f"{self.mean:.2f}"
-        return f"{self.mean:.2f} ± {self.std:.2f}"
+    def spread(self, kind: SpreadName) -> float | None:
+        """The standard deviation, or the half-width of the 95 % t-interval of the mean."""
+        if self.std is None or kind == "none":
+            return None
+        if kind == "std":
+            return self.std
+        from scipy.stats import t
+
+        return float(t.ppf(0.975, self.seeds - 1)) * self.std / math.sqrt(self.seeds)
 
 
-def cell(values: Sequence[float]) -> Cell | None:
-    """Mean and sample standard deviation.
+def figure(values: Sequence[float]) -> Figure | None:
+    """Mean and spread of values; None of none.
 
-    >>> str(cell([1.0, 2.0, 3.0])), str(cell([5.0])), cell([])
-    ('2.00 ± 1.00', '5.00', None)
+    >>> figure([1.0, 2.0, 3.0]), figure([5.0]), figure([])
+    (Figure(mean=2.0, std=1.0, seeds=3), Figure(mean=5.0, std=None, seeds=1), None)
     """
     if not values:
         return None
     std = statistics.stdev(values) if len(values) > 1 else None
-    return Cell(statistics.fmean(values), std, len(values))
-
-
-def summary_rows(records: list[dict[str, Any]]) -> list[list[str]]:
-    """Data set, method, A_T, F_T, seconds of learning, seeds: a row a kind of run."""
-    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
-    for record in records:
-        spec = record["spec"]
-        groups[spec["protocol"], spec["dataset"], record["label"]].append(record)
-    rows = []
-    for (_, dataset, label), members in groups.items():
-        finished = [r for r in members if r["status"] == "ok"]
-        failed = len(members) - len(finished)
-        partial = any(not r["data"]["complete"] for r in finished)
-        columns = [
-            cell([r["result"]["A_T"] for r in finished]),
-            cell([r["result"]["F_T"] for r in finished if r["result"]["F_T"] is not None]),
-            cell([sum(r["time"]["learn"]) for r in finished]),
-        ]
-        shown = ["–" if c is None else str(c) for c in columns]
-        seeds = f"{len(finished)}" + (f" ({failed} failed)" if failed else "")
-        rows.append([dataset + (" (partial)" if partial else ""), label, *shown, seeds])
-    return rows
+    return Figure(statistics.fmean(values), std, len(values))

@@ -1,0 +1,291 @@
+"""Tables from hand-made records with known answers, in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tsbench.bench.spec import RunSpec
+from tsbench.bench.store import Store
+from tsbench.cli.main import app
+from tsbench.report.records import collect
+from tsbench.report.render import as_csv, latex, markdown, transposed
+from tsbench.report.summary import Figure, figure
+from tsbench.report.tables import TABLES, Options
+
+ENVIRONMENT = {"device": "cpu", "gpu": None, "threads": 1, "workers": 2, "cpu": "A", "torch": "2"}
+
+
+def make(
+    root: Path,
+    method: str,
+    seed: int,
+    a_t: float,
+    f_t: float | None = None,
+    dataset: str = "uwave",
+    complete: bool = True,
+    seconds: float = 10.0,
+    **changes: object,
+) -> None:
+    spec = RunSpec(dataset, "d", method, seed)
+    record = {
+        "schema": 1,
+        "status": "ok",
+        "hash": spec.hash(),
+        "label": spec.label,
+        "spec": spec.as_dict(),
+        "data": {"digest": "d", "complete": complete, "coverage": "22 of 51 subjects"},
+        "result": {
+            "A_T": a_t,
+            "F_T": f_t,
+            "curve": [100.0, a_t] if f_t is not None else [None, a_t],
+            "variance_ratio": 0.5,
+        },
+        "time": {"learn": [seconds / 2, seconds / 2], "evaluate": [1.0], "total": seconds},
+        "memory": {
+            "kept_bytes": {"raw": 0, "generator": 0, "statistics": 2_000_000, "parameters": 500},
+            "parameters": 1234,
+            "peak_bytes": 400_000_000,
+        },
+        "environment": {**ENVIRONMENT, **changes},
+    }
+    Store(root).save(spec, record)
+
+
+def fail(root: Path, method: str, seed: int, dataset: str = "uwave") -> None:
+    spec = RunSpec(dataset, "d", method, seed)
+    record = {"schema": 1, "status": "failed", "hash": spec.hash(), "label": spec.label,
+              "spec": spec.as_dict(), "error": "no luck"}  # fmt: skip
+    Store(root).save(spec, record)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Five seeds of most; ties; a failure; one seed; partial data; a plugin with an awful name."""
+    for i, seed in enumerate(range(1234, 1239)):
+        make(tmp_path, "naive", seed, 99.0 + i / 10, 98.0)
+        make(tmp_path, "offline", seed, 96.0)
+        make(tmp_path, "er", seed, 80.0 + i, 20.0 - i)
+        make(tmp_path, "ts-acl", seed, 90.0 + i, 3.0, seconds=2.0)
+        make(tmp_path, "ts-acl-e", seed, 90.001 + i, 2.0)
+    make(tmp_path, "der", 1234, 85.5, 11.25)
+    make(tmp_path, "mas", 1234, 50.0, 30.0)
+    fail(tmp_path, "mas", 1235)
+    fail(tmp_path, "lwf", 1234)
+    make(tmp_path, "ts-acl", 1234, 88.0, 4.0, dataset="wisdm", complete=False)
+    make(tmp_path, "x/a_b<c>&$.py:M", 1234, 10.0, 90.0)
+    return tmp_path
+
+
+def table(results: Path, name: str = "main", **options: object):
+    return TABLES[name](collect(results), Options(**options))
+
+
+def test_figures_by_hand() -> None:
+    found = figure([80.0, 81.0, 82.0, 83.0, 84.0])
+    assert found.mean == 82.0
+    assert found.std == pytest.approx(2.5**0.5)
+    assert found.spread("ci95") == pytest.approx(2.776445 * 2.5**0.5 / 5**0.5, rel=1e-5)
+    assert found.spread("none") is None
+    assert figure([3.0]) == Figure(3.0, None, 1)
+
+
+def test_the_main_table_in_markdown(results: Path) -> None:
+    text = markdown(table(results), "std", 2)
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    names = [c.strip() for c in rows[0].split("|")[3:-1]]
+    order = ["Naive", "Offline", "LwF", "MAS", "ER", "DER", "TS-ACL", "TS-ACL-E"]
+    assert names[:-1] == order
+    assert names[-1] == r"a\_b\_c\_\_\_-M", "the label's unsafe characters were replaced"
+    cells = dict(zip(names, (c.strip() for c in rows[2].split("|")[3:-1]), strict=True))
+    assert cells["Naive"] == "99.20 ± 0.16", "out of contest"
+    assert cells["TS-ACL"] == "**92.00** ± 1.58", "a tie as shown is a tie"
+    assert cells["TS-ACL-E"] == "**92.00** ± 1.58"
+    assert cells["DER"] == "<u>85.50</u><sup>(1)</sup>"
+    assert cells["ER"] == "82.00 ± 1.58"
+    assert cells["MAS"] == "50.00<sup>‡</sup><sup>(1)</sup>"
+    assert cells["LwF"] == "failed<sup>‡</sup>"
+    forgetting = dict(zip(names, (c.strip() for c in rows[3].split("|")[3:-1]), strict=True))
+    assert forgetting["Offline"] == "N.A."
+    assert forgetting["TS-ACL-E"] == "**2.00** ± 0.00"
+    assert forgetting["TS-ACL"] == "<u>3.00</u> ± 0.00"
+    assert "| WISDM† | A\\_T ↑ |" in text
+    assert "† partial data: WISDM 22 of 51 subjects" in text
+    assert "‡ some runs failed" in text
+
+
+def test_latex_escapes_and_structure(results: Path) -> None:
+    text = latex(table(results), "std", 1)
+    assert r"\textbf{92.0}{\tiny$\pm$1.6}" in text
+    assert r"\underline{85.5}$^{(1)}$" in text
+    assert r"A\_T $\uparrow$" in text
+    assert r"WISDM$\dagger$" in text
+    assert r"\begin{tabular}{ll|cc|cc|cc|cc|c}" in text
+    assert text.count("&") == text.count(" & "), "every ampersand is a column"
+
+
+def test_csv_is_unrounded_and_reads_back(results: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(table(results), "std", 2))))
+    (row,) = [r for r in rows if r["column"] == "ER" and r["Metric"] == "A_T ↑" and r["mean"]]
+    assert (float(row["mean"]), float(row["std"]), row["seeds"]) == (82.0, 2.5**0.5, "5")
+
+
+def test_methods_as_rows(results: Path) -> None:
+    turned = transposed(table(results))
+    assert turned.columns == ["UWave A_T ↑", "F_T ↓", "WISDM† A_T ↑", "F_T ↓"]
+    assert [row.headers[0] for row in turned.rows][:3] == ["Naive", "Offline", "LwF"]
+    assert turned.rows[4].cells[0].figure.mean == 82.0
+
+
+def test_comparison_with_the_paper(results: Path) -> None:
+    from tsbench.report.published import paper
+
+    made = table(results, compare=paper())
+    titles = [row.headers[1] for row in made.rows[:6]]
+    assert titles == ["A_T ↑", "paper", "Δ", "F_T ↓", "paper", "Δ"]
+    place = made.columns.index("ER")
+    assert made.rows[1].cells[place].figure == Figure(78.89, 4.27, 5)
+    assert made.rows[2].cells[place].text == "+3.11"
+    ablation = table(results, "ablation", compare=paper())
+    assert ablation.rows[1].cells[0].text == "87.54"
+
+
+def test_time_never_mixes_machines(results: Path) -> None:
+    make(results, "er", 9999, 80.0, 1.0, seconds=100.0, cpu="B")
+    made = table(results, "time")
+    by_machine = {row.headers[1]: row for row in made.rows if row.headers[2] == "s"}
+    place = made.columns.index("ER")
+    uwave = [r for r in made.rows if r.headers[:1] == ("UWave",)]
+    assert [r.cells[place].figure.mean for r in uwave] == [10.0, 100.0]
+    assert len(by_machine) == 2
+    relative = made.rows[made.rows.index(uwave[0]) + 1]
+    assert relative.cells[place].text == "5.00 ×"
+    assert sorted(made.notes) == ["[1]", "[2]"]
+
+
+def test_memory_curves_and_data_sets(results: Path) -> None:
+    memory = table(results, "memory")
+    er = next(row for row in memory.rows if row.headers[1] == "ER")
+    assert [c.text for c in er.cells] == [
+        "0", "0", "2.0 MB", "500 B", "2.0 MB", "1,234", "400.0 MB",
+    ]  # fmt: skip
+    curves = table(results, "curves")
+    offline = next(row for row in curves.rows if row.headers[1] == "Offline")
+    assert offline.cells[0].figure is None
+    assert offline.cells[1].figure.mean == 96.0
+    sets = table(results, "datasets", data=Path("/nowhere"))
+    rows = {row.headers[0]: [c.text for c in row.cells] for row in sets.rows}
+    assert rows["DSA"] == ["45 × 125", "6480", "–", "2160", "18", "6"]
+    assert rows["UCI-HAR"] == ["9 × 128", "6616", "736", "2947", "6", "3"]
+    assert [rows[n][-1] for n in ("UWave", "GRABMyo", "WISDM")] == ["4", "5", "6"]
+
+
+def invoke(*arguments: str):
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_the_command(results: Path, tmp_path: Path) -> None:
+    folder = ["--results", str(results), "--data", str(tmp_path / "none")]
+    shown = invoke("report", *folder)
+    assert shown.exit_code == 0, shown.output
+    assert "92.00 ±1.58" in shown.stdout
+    assert "protocol exp-ln-100" in shown.stderr
+    made = json.loads(invoke("report", "--format", "json", *folder).stdout)
+    assert made["columns"][0] == "Naive"
+    out = tmp_path / "tables"
+    assert invoke("report", "--table", "all", "--format", "latex", "--out", str(out), *folder)
+    assert sorted(p.name for p in out.iterdir()) == sorted(f"{name}.tex" for name in TABLES)
+    only = invoke("report", "--method", "er,der", "--dataset", "uwave", "--format", "csv", *folder)
+    assert {r["column"] for r in csv.DictReader(io.StringIO(only.stdout))} == {"ER", "DER"}
+    none = invoke("report", "--spread", "none", "--digits", "1", "--format", "markdown", *folder)
+    assert "| **92.0** |" in none.stdout
+
+
+def test_verify_judges_and_its_exit_code_tells(results: Path) -> None:
+    shown = invoke("verify", "--results", str(results), "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(shown.stdout)))
+    verdict = {
+        (r["Data set"], r["Method"], r["Metric"]): r["text"]
+        for r in rows
+        if r["column"] == "verdict"
+    }
+    assert verdict["UWave", "ER", "A_T"] == "match"
+    assert verdict["UWave", "Naive", "A_T"] == "better"
+    assert verdict["UWave", "TS-ACL-E", "A_T"] == "worse"
+    assert verdict["WISDM", "TS-ACL", "A_T"] == "partial data"
+    assert ("UCI-HAR", "ER", "A_T") not in verdict
+    assert "135 cells" in shown.stdout
+    assert shown.exit_code == 1
+    for path in results.rglob("ts-acl-e/*.json"):
+        path.unlink()
+    for method in ("offline", "naive", "mas"):
+        shutil.rmtree(results / "exp-ln-100" / "uwave" / method)
+    assert invoke("verify", "--results", str(results)).exit_code == 0
+
+
+def test_nothing_to_report_is_told(tmp_path: Path, results: Path) -> None:
+    for arguments, word in (
+        (["report", "--results", str(tmp_path / "none")], "no records"),
+        (["report", "--results", str(results), "--protocol", "exp-bn-7"], "no runs of protocol"),
+        (["report", "--results", str(results), "--dataset", "dsa"], "no runs of these"),
+        (["report", "--results", str(results), "--compare", "reference"], "no reference runs"),
+        (["report", "--results", str(results), "--out", "x.md"], "--out needs a --format"),
+    ):
+        told = invoke(*arguments)
+        assert told.exit_code == 2
+        assert word in told.stderr
+        assert "Traceback" not in told.output
+
+
+def test_broken_files_are_a_notice(results: Path) -> None:
+    (results / "exp-ln-100" / "uwave" / "er" / "seed-1.json").write_text("{")
+    told = invoke("report", "--results", str(results))
+    assert told.exit_code == 0
+    assert "left out" in told.stderr
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no TeX on this machine")
+def test_latex_compiles_in_a_two_column_paper(results: Path, tmp_path: Path) -> None:
+    body = "\n".join(latex(table(results, name), "std", 2) for name in TABLES)
+    (tmp_path / "paper.tex").write_text(
+        "\\documentclass[twocolumn]{article}\\usepackage{booktabs,graphicx}\n"
+        "\\begin{document}\n" + body + "\\end{document}\n"
+    )
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
+
+
+@pytest.mark.parametrize("command", ["report", "verify"])
+def test_reports_never_import_torch(results: Path, command: str) -> None:
+    code = (
+        "import sys; from tsbench.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "assert 'torch' not in sys.modules"
+    )
+    arguments = [sys.executable, "-c", code, command, "--results", str(results)]
+    assert "TS-ACL" in subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_thousand_records_in_two_seconds(tmp_path: Path) -> None:
+    for seed in range(1000):
+        make(tmp_path, ["naive", "er", "der", "ts-acl"][seed % 4], seed, 50.0 + seed % 7, 3.0)
+    started = time.monotonic()
+    assert invoke("report", "--results", str(tmp_path)).exit_code == 0
+    assert time.monotonic() - started < 2

@@ -1,0 +1,120 @@
+"""Records in groups: one protocol, by data set and method."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tsbench.bench.store import Store
+from tsbench.data.catalogue import DATASETS, card
+from tsbench.errors import UserError
+from tsbench.learn.catalogue import INFO
+
+DEFAULT_PROTOCOL = "exp-ln-100"
+FULL_SEEDS = 5
+
+Record = dict[str, Any]
+
+
+@dataclass
+class Group:
+    """All runs of one method on one data set."""
+
+    dataset: str
+    method: str
+    finished: list[Record] = field(default_factory=list)
+    failed: list[Record] = field(default_factory=list)
+
+    @property
+    def coverage(self) -> str:
+        """How much of the data there was, if not all of it."""
+        partial = {r["data"]["coverage"] for r in self.finished if not r["data"]["complete"]}
+        return ", ".join(sorted(partial))
+
+    def values(self, metric: str) -> list[float]:
+        """A figure of the result, of every run that has it."""
+        return [v for r in self.finished if (v := r["result"].get(metric)) is not None]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The groups of one protocol."""
+
+    protocol: str
+    groups: dict[tuple[str, str], Group]
+    problems: list[str]
+
+    @property
+    def datasets(self) -> list[str]:
+        """Data sets that have runs, the paper's order first."""
+        return _ordered({d for d, _ in self.groups}, DATASETS.builtin)
+
+    @property
+    def methods(self) -> list[str]:
+        """Methods that have runs, the paper's order first."""
+        return _ordered({m for _, m in self.groups}, INFO)
+
+    def get(self, dataset: str, method: str) -> Group:
+        """A group, empty if there are no such runs."""
+        return self.groups.get((dataset, method)) or Group(dataset, method)
+
+
+def collect(
+    root: Path,
+    protocol: str | None = None,
+    datasets: Sequence[str] = (),
+    methods: Sequence[str] = (),
+) -> Collection:
+    """Read a results folder; without a protocol, the default one or the one with most runs."""
+    records, problems = Store(root).records()
+    counts = Counter(r["spec"]["protocol"] for r in records)
+    if not records:
+        raise UserError(f"no records in '{root}'; run: tsbench run, or tsbench demo")
+    if protocol is None:
+        known = DEFAULT_PROTOCOL in counts
+        protocol = DEFAULT_PROTOCOL if known else counts.most_common(1)[0][0]
+    if protocol not in counts:
+        raise UserError(f"no runs of protocol '{protocol}'; there are: {', '.join(counts)}")
+    groups: dict[tuple[str, str], Group] = {}
+    for record in records:
+        spec = record["spec"]
+        key = (str(spec["dataset"]), str(record["label"]))
+        if spec["protocol"] != protocol:
+            continue
+        if (datasets and key[0] not in datasets) or (methods and key[1] not in methods):
+            continue
+        group = groups.setdefault(key, Group(*key))
+        (group.finished if record["status"] == "ok" else group.failed).append(record)
+    for group in groups.values():
+        done = {r["spec"]["seed"] for r in group.finished}
+        group.failed = [r for r in group.failed if r["spec"]["seed"] not in done]
+    if not groups:
+        raise UserError("no runs of these data sets and methods")
+    return Collection(protocol, groups, problems)
+
+
+def method_title(label: str) -> str:
+    """A method's name in tables."""
+    name, plus, by_hand = label.partition("+")
+    title = INFO[name].title if name in INFO else name
+    return f"{title} ({by_hand})" if plus else title
+
+
+def method_family(label: str) -> str:
+    """The group that a method stands in."""
+    name = label.partition("+")[0]
+    return INFO[name].family if name in INFO else "other"
+
+
+def dataset_title(name: str) -> str:
+    """A data set's name in tables."""
+    return card(name).title if name in DATASETS.builtin else name
+
+
+def _ordered(names: set[str], order: Any) -> list[str]:
+    """In the given order, variants beside their method, strangers last."""
+    places = {name: i for i, name in enumerate(order)}
+    return sorted(names, key=lambda n: (places.get(n.partition("+")[0], len(places)), n))

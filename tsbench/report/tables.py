@@ -1,0 +1,317 @@
+"""The tables of a report, from records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from tsbench.bench.names import stream_tasks
+from tsbench.console import amount
+from tsbench.data.catalogue import DATASETS, PAPER, card
+from tsbench.data.prepared import read_manifest
+from tsbench.errors import UserError
+from tsbench.report.published import Published
+from tsbench.report.records import (
+    FULL_SEEDS,
+    Collection,
+    Group,
+    dataset_title,
+    method_family,
+    method_title,
+)
+from tsbench.report.summary import Figure, figure
+from tsbench.report.table import Cell, Row, Table, rank
+
+PARTIAL, FAILED, SEEDS = "†", "‡", "§"
+OUT_OF_CONTEST = ("naive", "offline")
+FAMILY_TITLES = {
+    "bounds": "",
+    "exemplar-free": "Exemplar-free",
+    "exemplar-based": "Exemplar-based",
+    "analytic": "Analytic",
+    "other": "Other",
+}
+ABLATION = ("ts-acl-deep", "ts-acl-deep-rhl", "ts-acl")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for."""
+
+    digits: int = 2
+    compare: Published | None = None
+    data: Path = Path("datasets")
+
+
+def main_table(runs: Collection, options: Options) -> Table:
+    """Data sets × {A_T, F_T} in rows, methods in columns, in the paper's order and groups."""
+    methods = runs.methods
+    contest = [m.partition("+")[0] not in OUT_OF_CONTEST for m in methods]
+    table = Table(
+        name="main",
+        caption=(
+            "Average accuracy A_T and forgetting F_T in %, mean ± standard deviation over seeds. "
+            "Best in bold, second underlined, Naive and Offline out of contest."
+        ),
+        headers=("Data set", "Metric"),
+        columns=[method_title(m) for m in methods],
+        rows=[],
+        groups=_family_groups(methods),
+    )
+    for dataset in runs.datasets:
+        groups = [runs.get(dataset, m) for m in methods]
+        title = dataset_title(dataset) + _partial_note(table, groups)
+        for metric, sign in (("A_T", "↑"), ("F_T", "↓")):
+            cells = [_metric_cell(table, group, metric) for group in groups]
+            rank(cells, contest, metric == "F_T", options.digits)
+            headers = (title if metric == "A_T" else "", f"{metric} {sign}")
+            table.rows.append(Row(headers, cells, rule=metric == "A_T"))
+            if options.compare is not None:
+                table.rows += _comparison(options.compare, dataset, methods, metric, cells)
+    return table
+
+
+def overview_table(runs: Collection) -> Table:
+    """A row a kind of run: A_T, F_T and seconds of learning."""
+    table = Table(
+        name="overview",
+        caption="Mean ± standard deviation over seeds",
+        headers=("data set", "method"),
+        columns=["A_T ↑", "F_T ↓", "learning, s"],
+        rows=[],
+    )
+    for dataset in runs.datasets:
+        for method in runs.methods:
+            group = runs.get(dataset, method)
+            if not (group.finished or group.failed):
+                continue
+            title = dataset_title(dataset) + _partial_note(table, [group])
+            seconds = figure([float(sum(r["time"]["learn"])) for r in group.finished])
+            cells = [_metric_cell(table, group, metric) for metric in ("A_T", "F_T")]
+            table.rows.append(Row((title, method_title(method)), [*cells, Cell(seconds)]))
+    return table
+
+
+def time_table(runs: Collection, options: Options) -> Table:
+    """Seconds of learning, and relative to TS-ACL; machines are never mixed in a row."""
+    methods = runs.methods
+    table = Table(
+        name="time",
+        caption="Seconds of learning a run (shared first-task training charged in full).",
+        headers=("Data set", "Machine", ""),
+        columns=[method_title(m) for m in methods],
+        rows=[],
+        groups=_family_groups(methods),
+    )
+    machines = sorted({_machine(r) for g in runs.groups.values() for r in g.finished})
+    for dataset in runs.datasets:
+        for number, machine in enumerate(machines, start=1):
+            figures = [_seconds(runs.get(dataset, m), machine) for m in methods]
+            if not any(figures):
+                continue
+            sign = f"[{number}]"
+            table.notes[sign] = machine
+            headers = (dataset_title(dataset), sign)
+            cells = [Cell(f) for f in figures]
+            table.rows.append(Row((*headers, "s"), cells, rule=True))
+            base = _seconds(runs.get(dataset, "ts-acl"), machine)
+            if base is not None:
+                relative = [Cell(text=f"{f.mean / base.mean:.2f} ×" if f else "–") for f in figures]
+                table.rows.append(Row(("", "", "/ TS-ACL"), relative))
+    return table
+
+
+def memory_table(runs: Collection, options: Options) -> Table:
+    """What is kept between tasks, by kind; parameters; peak."""
+    kinds = {
+        "raw": "raw samples",
+        "generator": "generator",
+        "statistics": "statistics",
+        "parameters": "parameters",
+    }
+    table = Table(
+        name="memory",
+        caption="Kept between tasks at the end of the stream, by kind; trained weights; peak of "
+        "the process. Means over seeds.",
+        headers=("Data set", "Method"),
+        columns=[*kinds.values(), "kept in all", "weights", "peak"],
+        rows=[],
+    )
+    for dataset in runs.datasets:
+        first = True
+        for method in runs.methods:
+            records = runs.get(dataset, method).finished
+            if not records:
+                continue
+            kept = [
+                figure([float(r["memory"]["kept_bytes"][kind]) for r in records]) for kind in kinds
+            ]
+            total = sum(k.mean for k in kept if k)
+            weights = figure([float(r["memory"]["parameters"]) for r in records])
+            peak = figure([float(p) for r in records if (p := r["memory"]["peak_bytes"])])
+            cells = [Cell(text=amount(k.mean) if k and k.mean else "0") for k in kept]
+            cells.append(Cell(text=amount(total)))
+            cells.append(Cell(text=f"{weights.mean:,.0f}" if weights else "–"))
+            cells.append(Cell(text=amount(peak.mean) if peak else "–"))
+            header = dataset_title(dataset) if first else ""
+            table.rows.append(Row((header, method_title(method)), cells, rule=first))
+            first = False
+    return table
+
+
+def ablation_table(runs: Collection, options: Options) -> Table:
+    """Deep, Deep + RHL and all of TS-ACL: A_T and the variance ratio of the classifier's input."""
+    table = Table(
+        name="ablation",
+        caption="Embedding strategies: average accuracy A_T in % and variance ratio VR of the "
+        "classifier's input on test data.",
+        headers=("Embedding", "Metric"),
+        columns=[dataset_title(d) for d in runs.datasets],
+        rows=[],
+    )
+    titles = ("Deep", "Deep + RHL", "Deep + RHL + fusion")
+    for method, title in zip(ABLATION, titles, strict=True):
+        for metric, shown in (("A_T", "A_T ↑"), ("variance_ratio", "VR ↑")):
+            cells = [_metric_cell(table, runs.get(d, method), metric) for d in runs.datasets]
+            first = metric == "A_T"
+            table.rows.append(Row((title if first else "", shown), cells, rule=first))
+            if options.compare is not None:
+                words = [options.compare.ablation(d, title, metric) for d in runs.datasets]
+                table.rows.append(Row(("", "paper"), [Cell(text=w) for w in words]))
+    return table
+
+
+def datasets_table(runs: Collection | None, options: Options) -> Table:
+    """Shapes, sizes, classes and tasks, from the cards and what is prepared."""
+    table = Table(
+        name="datasets",
+        caption="Data sets: channels × length, samples, classes, tasks of the experiment stream.",
+        headers=("Data set",),
+        columns=["shape", "train", "held out", "test", "classes", "exp tasks"],
+        rows=[],
+    )
+    for name in [*PAPER, *(d for d in DATASETS.builtin if d not in PAPER)]:
+        each = card(name)
+        manifest = read_manifest(each, options.data)
+        counts = dict(each.published_counts)
+        title = each.title
+        if manifest is not None:
+            counts = {split: about["samples"] for split, about in manifest["splits"].items()}
+            if not manifest["complete"]:
+                title += PARTIAL
+                covered = manifest["coverage"]
+                note = f"{covered['found']} of {covered['expected']} {covered['unit']}"
+                _add_note(table, PARTIAL, f"partial data: {each.title} {note}")
+        words = [
+            f"{each.channels} × {each.length}",
+            *(str(counts.get(split, "–")) for split in ("train", "val", "test")),
+            str(each.classes),
+            str(stream_tasks(each)),
+        ]
+        table.rows.append(Row((title,), [Cell(text=w) for w in words]))
+    return table
+
+
+def curves_table(runs: Collection, options: Options) -> Table:
+    """A_t after each task."""
+    lengths = [len(r["result"]["curve"]) for g in runs.groups.values() for r in g.finished]
+    if not lengths:
+        raise UserError("no finished runs, so no curves")
+    table = Table(
+        name="curves",
+        caption="Average accuracy A_t in % after each task.",
+        headers=("Data set", "Method"),
+        columns=[f"task {t + 1}" for t in range(max(lengths))],
+        rows=[],
+    )
+    for dataset in runs.datasets:
+        first = True
+        for method in runs.methods:
+            curves = [r["result"]["curve"] for r in runs.get(dataset, method).finished]
+            if not curves:
+                continue
+            cells = []
+            for t in range(len(table.columns)):
+                known = [c[t] for c in curves if t < len(c) and c[t] is not None]
+                cells.append(Cell(figure(known), text=""))
+            header = dataset_title(dataset) if first else ""
+            table.rows.append(Row((header, method_title(method)), cells, rule=first))
+            first = False
+    return table
+
+
+TABLES: dict[str, Callable[[Collection, Options], Table]] = {
+    "main": main_table,
+    "time": time_table,
+    "memory": memory_table,
+    "ablation": ablation_table,
+    "datasets": datasets_table,
+    "curves": curves_table,
+}
+
+
+def _family_groups(methods: Iterable[str]) -> list[tuple[str, int]]:
+    families = groupby(methods, key=method_family)
+    return [(FAMILY_TITLES[family], len(list(members))) for family, members in families]
+
+
+def _metric_cell(table: Table, group: Group, metric: str) -> Cell:
+    found = figure(group.values(metric))
+    notes = []
+    if group.failed:
+        notes.append(FAILED)
+        _add_note(table, FAILED, "some runs failed and are left out")
+    if found is None:
+        word = "N.A." if group.finished else ("failed" if group.failed else "–")
+        return Cell(text=word, notes=tuple(notes) if not group.finished else ())
+    if found.seeds != FULL_SEEDS:
+        notes.append(f"({found.seeds})")
+        table.notes[SEEDS] = f"(n): n seeds where it is not {FULL_SEEDS}"
+    return Cell(found, notes=tuple(notes))
+
+
+def _partial_note(table: Table, groups: list[Group]) -> str:
+    covered = {g.coverage for g in groups if g.coverage}
+    if not covered:
+        return ""
+    name = dataset_title(groups[0].dataset)
+    _add_note(table, PARTIAL, f"partial data: {name} {', '.join(sorted(covered))}")
+    return PARTIAL
+
+
+def _add_note(table: Table, sign: str, text: str) -> None:
+    known = table.notes.get(sign)
+    if known is None:
+        table.notes[sign] = text
+    elif text not in known:
+        table.notes[sign] = f"{known}; {text.removeprefix('partial data: ')}"
+
+
+def _comparison(
+    published: Published, dataset: str, methods: list[str], metric: str, ours: list[Cell]
+) -> list[Row]:
+    """The published value, and ours minus it."""
+    theirs = [published.main(dataset, method, metric) for method in methods]
+    differences = [
+        Cell(text=f"{our.figure.mean - their.mean:+.2f}" if our.figure and their else "–")
+        for our, their in zip(ours, theirs, strict=True)
+    ]
+    values = [Cell(f) if f else Cell() for f in theirs]
+    return [Row(("", published.name), values), Row(("", "Δ"), differences)]
+
+
+def _machine(record: dict[str, object]) -> str:
+    about = record["environment"]
+    assert isinstance(about, dict)
+    device = about["gpu"] or about["cpu"]
+    return (
+        f"{about['device']}: {device}; {about['threads']} thread(s) a run, "
+        f"{about['workers']} run(s) at a time; torch {about['torch']}"
+    )
+
+
+def _seconds(group: Group, machine: str) -> Figure | None:
+    records = [r for r in group.finished if _machine(r) == machine]
+    return figure([float(sum(r["time"]["learn"])) for r in records])
