@@ -104,6 +104,7 @@ def test_the_live_display_shows_every_worker() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_demo_runs_every_method_and_ends_with_the_table(tmp_path: Path) -> None:
     from tsbench.learn.catalogue import METHODS
 

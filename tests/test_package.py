@@ -44,6 +44,7 @@ def test_light_commands_never_import_torch(arguments: list[str], tmp_path: Path)
     assert run(sys.executable, "-c", code, *arguments, cwd=tmp_path).stdout
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("arguments", [["--help"], ["list"]], ids=" ".join)
 def test_light_commands_answer_in_half_a_second(arguments: list[str], tmp_path: Path) -> None:
     program = Path(sys.executable).with_name("tsbench")

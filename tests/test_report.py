@@ -127,7 +127,7 @@ def test_latex_escapes_and_structure(results: Path) -> None:
     text = latex(table(results), "std", 1)
     assert r"\textbf{92.0}{\tiny$\pm$1.6}" in text
     assert r"\underline{85.5}$^{(1)}$" in text
-    assert r"A\_T $\uparrow$" in text
+    assert r"$A_T$ $\uparrow$" in text
     assert r"WISDM$\dagger$" in text
     assert r"\begin{tabular}{ll|cc|cc|cc|cc|c}" in text
     assert text.count("&") == text.count(" & "), "every ampersand is a column"
@@ -283,6 +283,7 @@ def test_reports_never_import_torch(results: Path, command: str) -> None:
     assert "TS-ACL" in subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.alone
 def test_a_thousand_records_in_two_seconds(tmp_path: Path) -> None:
     for seed in range(1000):
         make(tmp_path, ["naive", "er", "der", "ts-acl"][seed % 4], seed, 50.0 + seed % 7, 3.0)

@@ -151,6 +151,7 @@ def test_the_cheapest_solver_is_chosen_by_size(samples, tasks, gamma, kind) -> N
     assert isinstance(cheapest(8000, samples, tasks, gamma), kind)
 
 
+@pytest.mark.alone
 def test_the_choice_is_the_fastest_here() -> None:
     """Sizes at which the three differ by a factor, timed."""
     torch.set_num_threads(1)

@@ -167,12 +167,13 @@ def terminal(table: Table, spread: SpreadName, digits: int, width: int | None) -
 
 
 def latex_escape(text: str) -> str:
-    """Text in which LaTeX sees no command.
+    """Text in which LaTeX sees no command; A_T and F_T in the way of a paper.
 
     >>> latex_escape("a_b<c>&$")
     'a\\\\_b\\\\textless{}c\\\\textgreater{}\\\\&\\\\$'
     """
-    return "".join(LATEX_CHARACTERS.get(character, character) for character in text)
+    escaped = "".join(LATEX_CHARACTERS.get(character, character) for character in text)
+    return re.sub(r"\b([AF])\\_([Tt])\b", r"$\1_\2$", escaped)
 
 
 def markdown_escape(text: str) -> str:
