@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from tsbench.bench.conformance import CHECKS, Broken
 from tsbench.bench.run import load_method
+from tsbench.cli.main import app
 from tsbench.learn.catalogue import METHODS
 from tsbench.learn.method import Kept, Method
 
@@ -87,6 +90,20 @@ class BatchNormed(Nearest):
 def test_a_minimal_method_passes() -> None:
     for check in CHECKS.values():
         assert check(Nearest) is None
+
+
+def test_the_check_command_tells_pass_or_reason(tmp_path: Path) -> None:
+    import inspect
+
+    head = "import numpy as np\nfrom tsbench.learn.method import Kept, Method\n"
+    text = head + inspect.getsource(Nearest) + inspect.getsource(Forgetful)
+    (tmp_path / "mine.py").write_text(text)
+    good = CliRunner().invoke(app, ["check", f"{tmp_path}/mine.py:Nearest"])
+    assert good.exit_code == 0, good.output
+    assert good.stdout.count("pass") == len(CHECKS)
+    bad = CliRunner().invoke(app, ["check", f"{tmp_path}/mine.py:Forgetful"])
+    assert bad.exit_code == 1
+    assert "FAIL  scores cover all classes: Broken: predict returned shape" in bad.stdout
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tsbench import __version__
+from tsbench.cli.check import check
 from tsbench.cli.data import download
 from tsbench.cli.listing import list_
 from tsbench.cli.options import BAD_INPUT
@@ -47,6 +48,7 @@ app.command("run")(run)
 app.command("status")(status)
 app.command("report")(report)
 app.command("verify")(verify)
+app.command("check")(check)
 
 
 def main() -> None:
