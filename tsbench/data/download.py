@@ -71,7 +71,8 @@ class Fetcher:
         with ThreadPoolExecutor(min(self.parallel, len(files))) as pool:
             jobs = [pool.submit(self.fetch, file, folder, meter) for file in files]
             try:
-                return [job.result() for job in as_completed(jobs)]
+                done = [job.result() for job in as_completed(jobs)]
+                return sorted(done, key=lambda fetched: fetched.name)
             except BaseException:
                 self.stop.set()
                 pool.shutdown(cancel_futures=True)
