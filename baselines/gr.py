@@ -61,7 +61,11 @@ class GR(GradientMethod):
         card = context.card
         weights = context.torch_random("generator weights")
         self.generator = TimeVAE(card.channels, card.length, weights).to(context.device)
-        self.optimiser = torch.optim.Adam(self.generator.parameters(), lr=settings.generator_rate)
+        self.optimiser = torch.optim.Adam(
+            self.generator.parameters(),
+            lr=settings.generator_rate,
+            fused=context.device.type != "mps",
+        )
 
     def before_task(self, task: Task) -> None:
         """The network before the task labels what the generator before the task invents."""
@@ -100,13 +104,11 @@ class GR(GradientMethod):
             self.__dict__.pop(name, None)
 
     def _generator_step(self, x: Tensor, past: TimeVAE | None, noise: torch.Generator) -> None:
-        weight = self.settings.reconstruction
         self.optimiser.zero_grad(set_to_none=True)
-        loss = self.generator.loss(x, weight, noise)
-        if past is not None:
-            invented = past.generate(self.settings.replay, noise)
-            loss = 0.5 * loss + 0.5 * self.generator.loss(invented, weight, noise)
-        loss.backward()
+        if past is not None:  # the loss is a sum: half of each is half of both together
+            x = torch.cat([x, past.generate(self.settings.replay, noise)])
+        loss = self.generator.loss(x, self.settings.reconstruction, noise)
+        (loss if past is None else 0.5 * loss).backward()
         self.optimiser.step()
 
     @torch.no_grad()

@@ -238,7 +238,7 @@ def test_settings_from_the_command_line_reach_the_run() -> None:
 def test_the_validation_stream_runs_too() -> None:
     (spec,) = specs(["naive"], stream="val")
     record = run(spec)
-    assert np.sum(record["result"]["confusion"]) == 48
+    assert np.sum(record["result"]["confusion"]) == 39
 
 
 def test_batch_norm_is_an_option() -> None:

@@ -151,5 +151,5 @@ def test_memory_budgets_are_the_published_ones() -> None:
 def test_demo_streams(tmp_path: Path) -> None:
     stream = make_stream(load(card("demo"), tmp_path), 1234)
     assert len(stream.tasks) == 4
-    assert sum(len(t.train) + len(t.val) for t in stream.tasks) == 432
+    assert sum(len(t.train) + len(t.val) for t in stream.tasks) == 345
     assert sum(len(test) for test in stream.tests) == 240

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tsbench.bench.spec import RunSpec
     from tsbench.bench.store import Store
 
-DEMO_SEEDS, DEMO_EPOCHS = 3, 10
+DEMO_SEEDS, DEMO_EPOCHS = 3, 8
 
 
 class StreamChoice(str, Enum):
