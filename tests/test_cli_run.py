@@ -106,7 +106,7 @@ def test_the_live_display_shows_every_worker() -> None:
 @pytest.mark.slow
 @pytest.mark.alone
 def test_demo_runs_every_method_and_ends_with_the_table(tmp_path: Path) -> None:
-    from tsbench.learn.catalogue import METHODS
+    from tsbench.learn.catalogue import INFO, METHODS
 
     started = time.monotonic()
     process = subprocess.run(
@@ -115,7 +115,7 @@ def test_demo_runs_every_method_and_ends_with_the_table(tmp_path: Path) -> None:
     assert process.returncode == 0, process.stderr
     assert time.monotonic() - started < 180
     for name in METHODS.builtin:
-        assert f" {name} " in process.stdout
+        assert f" {INFO[name].title} " in process.stdout
     records, _ = Store(tmp_path).records()
     assert len(records) == 3 * len(METHODS.builtin)
     accuracy = {r["label"]: r["result"]["A_T"] for r in records if r["spec"]["seed"] == 1234}
