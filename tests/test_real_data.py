@@ -92,8 +92,8 @@ def test_wisdm_by_an_independent_reading(prepared_real: Path, real_data: Path) -
 def test_digests_say_that_it_is_the_official_data(prepared_real: Path) -> None:
     har = load(card("uci-har"), prepared_real)
     uwave = load(card("uwave"), prepared_real)
-    assert authenticity(har.manifest) == "equals the official data"
-    assert authenticity(uwave.manifest) == "training data equals the official data"
+    assert authenticity(har.card, har.manifest) == "equals the official data"
+    assert authenticity(uwave.card, uwave.manifest) == "training data equals the official data"
     for dataset in (har, uwave):
         verify(dataset)
 

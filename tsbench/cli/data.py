@@ -83,7 +83,7 @@ def describe_datasets(data: Path) -> list[dict[str, Any]]:
         elif manifest is None:
             status = "not prepared"
         else:
-            status = f"prepared, {authenticity(manifest)}"
+            status = f"prepared, {authenticity(each, manifest)}"
         counts = (
             {split: about["samples"] for split, about in manifest["splits"].items()}
             if manifest

@@ -72,7 +72,7 @@ def _already_prepared(card: Card, root: Path) -> dict[str, Any] | None:
         say(f"notice: {error}; preparing again")
         return None
     if manifest is not None:
-        say(f"{card.name}: already prepared ({authenticity(manifest)})")
+        say(f"{card.name}: already prepared ({authenticity(card, manifest)})")
     return manifest
 
 
@@ -100,7 +100,7 @@ def _prepare(
     if not splits.coverage.complete:
         say(f"{card.name}: notice: partial data, {splits.coverage}; every result is marked so")
     else:
-        say(f"{card.name}: {authenticity(manifest)}")
+        say(f"{card.name}: {authenticity(card, manifest)}")
     return manifest
 
 
