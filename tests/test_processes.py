@@ -77,9 +77,11 @@ def test_killed_at_random_moments_nothing_is_lost(tmp_path: Path, undisturbed, v
         if victim == "parent":
             process.kill()
         elif victim == "worker":
-            for pid in workers(process.pid)[:1]:
-                os.kill(pid, signal.SIGKILL)
-                kills += 1
+            for _ in range(3):
+                for pid in workers(process.pid)[:1]:
+                    os.kill(pid, signal.SIGKILL)
+                    kills += 1
+                time.sleep(moments.random())
         else:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate(timeout=120)
