@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -158,14 +159,15 @@ def test_the_choice_is_the_fastest_here() -> None:
     d = 1200
     for n, tasks in ((20, 3), (400, 2), (40, 20)):
         features, labels = data(n * tasks, d, 4)
-        seconds = {}
-        for name in SOLVERS:
+        seconds = dict.fromkeys(SOLVERS.values(), math.inf)
+        for name in 3 * list(SOLVERS):  # the first time pays for what is set up once
             solver = make(name, d, 1.0)
             started = time.perf_counter()
             for part in np.split(np.arange(n * tasks), tasks):
                 solver.absorb(torch.from_numpy(features[part]), torch.from_numpy(labels[part]))
                 solver.weights(1.0)
-            seconds[SOLVERS[name]] = time.perf_counter() - started
+            taken = time.perf_counter() - started
+            seconds[SOLVERS[name]] = min(taken, seconds[SOLVERS[name]])
         chosen = type(cheapest(d, n * tasks, tasks, 1.0))
         assert seconds[chosen] < 2.5 * min(seconds.values()), (n, tasks, chosen, seconds)
 
