@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -56,7 +57,7 @@ def workers(session: int) -> list[int]:
             parent = (Path("/proc") / fields[1] / "cmdline").read_text()
         except OSError:
             continue
-        if int(fields[3]) == session and "forkserver" in parent:
+        if int(fields[3]) == session and fields[0] != "Z" and "forkserver" in parent:
             found.append(int(path.name))
     return found
 
@@ -72,16 +73,21 @@ def test_killed_at_random_moments_nothing_is_lost(tmp_path: Path, undisturbed, v
         process = start(tmp_path, *MATRIX, "--jobs", "2", "--retry-failed")
         while process.poll() is None and not workers(process.pid):
             time.sleep(0.05)
-        time.sleep(moments.random())
+        time.sleep(
+            moments.random() * (0.3 if victim == "worker" else 1)
+        )  # a run takes half a second
         kills += victim != "worker" and process.poll() is None
         if victim == "parent":
             process.kill()
         elif victim == "worker":
             for _ in range(3):
-                for pid in workers(process.pid)[:1]:
-                    os.kill(pid, signal.SIGKILL)
-                    kills += 1
-                time.sleep(moments.random())
+                while process.poll() is None and not (alive := workers(process.pid)):
+                    time.sleep(0.02)
+                if process.poll() is None:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(alive[0], signal.SIGKILL)
+                        kills += 1
+                time.sleep(moments.random() * 0.3)
         else:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate(timeout=120)
