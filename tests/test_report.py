@@ -202,7 +202,8 @@ def test_the_command(results: Path, tmp_path: Path) -> None:
     made = json.loads(invoke("report", "--format", "json", *folder).stdout)
     assert made["columns"][0] == "Naive"
     out = tmp_path / "tables"
-    assert invoke("report", "--table", "all", "--format", "latex", "--out", str(out), *folder)
+    written = invoke("report", "--table", "all", "--format", "latex", "--out", str(out), *folder)
+    assert written.exit_code == 0, written.output
     assert sorted(p.name for p in out.iterdir()) == sorted(f"{name}.tex" for name in TABLES)
     only = invoke("report", "--method", "er,der", "--dataset", "uwave", "--format", "csv", *folder)
     assert {r["column"] for r in csv.DictReader(io.StringIO(only.stdout))} == {"ER", "DER"}
