@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from tsbench.bench.spec import RunSpec
 from tsbench.bench.store import Store
 from tsbench.cli.main import app
+from tsbench.report.published import paper
 from tsbench.report.records import collect
 from tsbench.report.render import as_csv, latex, markdown, transposed
 from tsbench.report.summary import Figure, figure
@@ -34,9 +35,10 @@ def make(
     dataset: str = "uwave",
     complete: bool = True,
     seconds: float = 10.0,
+    about: dict | None = None,
     **changes: object,
 ) -> None:
-    spec = RunSpec(dataset, "d", method, seed)
+    spec = RunSpec(dataset, "d", method, seed, **(about or {}))
     record = {
         "schema": 1,
         "status": "ok",
@@ -88,6 +90,27 @@ def results(tmp_path: Path) -> Path:
 
 def table(results: Path, name: str = "main", **options: object):
     return TABLES[name](collect(results), Options(**options))
+
+
+def test_tuned_runs_stand_beside_the_others(tmp_path: Path) -> None:
+    make(tmp_path, "er", 1234, 80.0, 10.0)
+    make(tmp_path, "er", 1234, 90.0, 10.0, about={"tuned": {"file": "f"}})
+    make(tmp_path, "er", 1235, 92.0, 10.0, about={"tuned": {"file": "f"}})
+    made = table(tmp_path, compare=paper())
+    assert made.columns == ["ER", "ER (tuned)"]
+    ours, theirs = made.rows[0].cells, made.rows[1].cells
+    assert [c.figure.mean for c in ours] == [80.0, 91.0]
+    assert theirs[0].figure == theirs[1].figure is not None, "the paper's runs were tuned"
+
+
+def test_trials_of_tuning_are_not_reported_as_results(tmp_path: Path) -> None:
+    make(tmp_path, "er", 1234, 80.0, about={"epochs": 2})
+    for rate in (1, 2, 3):
+        trial = {"epochs": 2, "stream": "val", "changed": {"rate": rate}}
+        make(tmp_path, "er", 1234, 70.0, about=trial)
+    assert collect(tmp_path).protocol == "exp-ln-2"
+    shutil.rmtree(tmp_path / "exp-ln-2")
+    assert collect(tmp_path).protocol == "val-ln-2"
 
 
 def test_figures_by_hand() -> None:

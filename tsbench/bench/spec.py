@@ -15,15 +15,18 @@ PROTOCOL_VERSION = 1
 """Raised when the protocol changes so that older records can no longer be compared."""
 
 
-def method_label(method: str, changed: Mapping[str, Any] | None = None) -> str:
-    """A method's name in results: a file's without its folder, with what was set by hand.
+def method_label(method: str, changed: Mapping[str, Any] | None = None, tuned: bool = False) -> str:
+    """A method's name in results: a file's without its folder, and how its settings were made.
 
     >>> method_label("some where/mine.py:Mine"), method_label("er", {"replay": 8})
     ('mine-Mine', 'er+replay=8')
+    >>> method_label("er", tuned=True), method_label("er", {"replay": 8}, tuned=True)
+    ('er+tuned', 'er+tuned,replay=8')
     """
     name = re.sub(r".*[/\\]", "", method).replace(".py:", "-")
-    by_hand = ",".join(f"{key}={value}" for key, value in sorted((changed or {}).items()))
-    return re.sub(r"[^\w.+=,-]", "_", f"{name}+{by_hand}" if by_hand else name)
+    by_hand = [f"{key}={value}" for key, value in sorted((changed or {}).items())]
+    marks = ",".join(["tuned", *by_hand] if tuned else by_hand)
+    return re.sub(r"[^\w.+=,-]", "_", f"{name}+{marks}" if marks else name)
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class RunSpec:
     """All hyper-parameters."""
     changed: Mapping[str, Any] = field(default_factory=dict)
     """Those of them that the user set by hand."""
+    tuned: Mapping[str, Any] = field(default_factory=dict)
+    """Where the others come from if they were tuned; empty if they are the defaults."""
     code: str = ""
     """Digest of the file for a method that is not part of an installed package."""
 
@@ -52,8 +57,8 @@ class RunSpec:
 
     @property
     def label(self) -> str:
-        """The method's name in results, with what was set by hand."""
-        return method_label(self.method, self.changed)
+        """The method's name in results, with what was tuned or set by hand."""
+        return method_label(self.method, self.changed, bool(self.tuned))
 
     @property
     def title(self) -> str:
@@ -62,11 +67,14 @@ class RunSpec:
 
     def as_dict(self) -> dict[str, Any]:
         """For the record."""
-        return {"protocol": self.protocol, "version": PROTOCOL_VERSION, **asdict(self)}
+        about = {"protocol": self.protocol, "version": PROTOCOL_VERSION, **asdict(self)}
+        if not self.tuned:
+            del about["tuned"]
+        return about
 
     def hash(self) -> str:
         """A name for this very run."""
-        content = {k: v for k, v in self.as_dict().items() if k != "changed"}
+        content = {k: v for k, v in self.as_dict().items() if k not in ("changed", "tuned")}
         content["method"] = self.label  # a file is known by its code, wherever it lies
         text = json.dumps(content, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

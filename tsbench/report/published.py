@@ -39,12 +39,13 @@ class Published:
 
 
 def paper() -> Published:
-    """The TS-ACL paper's tables."""
+    """The TS-ACL paper's tables; its runs were tuned, ours may be."""
     main = {}
     for row in _rows("main.csv"):
         if row["mean"]:
-            key = (row["dataset"], row["method"], row["metric"])
-            main[key] = Figure(float(row["mean"]), float(row["std"]), PAPER_SEEDS)
+            value = Figure(float(row["mean"]), float(row["std"]), PAPER_SEEDS)
+            for title in (row["method"], f"{row['method']} (tuned)"):
+                main[row["dataset"], title, row["metric"]] = value
     ablation = {
         (row["dataset"], row["variant"].replace(" ", "").lower(), row["metric"]): float(
             row["value"]

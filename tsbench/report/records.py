@@ -68,14 +68,18 @@ def collect(
     datasets: Sequence[str] = (),
     methods: Sequence[str] = (),
 ) -> Collection:
-    """Read a results folder; without a protocol, the default one or the one with most runs."""
+    """Read a results folder; without a protocol, the default one or the one with most runs.
+
+    Runs on the validation stream are trials of tuning: they count when there are no others.
+    """
     records, problems = Store(root).records()
     counts = Counter(r["spec"]["protocol"] for r in records)
     if not records:
         raise UserError(f"no records in '{root}'; run: tsbench run, or tsbench demo")
     if protocol is None:
+        experiments = {p: n for p, n in counts.items() if not p.startswith("val-")} or counts
         known = DEFAULT_PROTOCOL in counts
-        protocol = DEFAULT_PROTOCOL if known else counts.most_common(1)[0][0]
+        protocol = DEFAULT_PROTOCOL if known else max(experiments, key=lambda p: counts[p])
     if protocol not in counts:
         raise UserError(f"no runs of protocol '{protocol}'; there are: {', '.join(counts)}")
     groups: dict[tuple[str, str], Group] = {}
