@@ -25,6 +25,13 @@ from tsbench.bench.store import Store
         (["--dataset", "demo", "--epochs", "0"], ["--epochs must be at least 1"]),
         (["--dataset", "demo", "--timeout", "0"], ["--timeout"]),
         (["--dataset", "demo", "--shard", "3/2"], ["--shard"]),
+        (["--dataset", "demo", "--address", "x:1"], ["--address is for --executor ray, not local"]),
+        (["--dataset", "demo", "--slurm", "mem=1G", "--executor", "ray"], ["--executor slurm"]),
+        (["--dataset", "demo", "--executor", "slurm", "--slurm", "mem"], ["--slurm", "key=value"]),
+        (["--dataset", "demo", "--executor", "ray", "--cpus-per-run", "0"], ["more than 0"]),
+        (["--dataset", "demo", "--executor", "ray", "--gpus-per-run", "-1"], ["0 or more"]),
+        (["--dataset", "demo", "--executor", "ray", "--device", "cuda"], ["--gpus-per-run 1"]),
+        (["--dataset", "demo", "--executor", "ray", "--device", "abacus"], ["unknown device"]),
         (["--dataset", "demo", "--device", "cuda"], ["--device cuda", "--device cpu"]),
         (["--dataset", "demo", "--device", "abacus"], ["unknown device"]),
         (["--dataset", "demo", "--set", "schedul=step10"], ["did you mean 'schedule'"]),
@@ -79,7 +86,7 @@ def test_the_live_display_shows_every_worker() -> None:
     from rich.console import Console
 
     from tsbench.bench.display import Display, Estimate
-    from tsbench.bench.local import Event
+    from tsbench.bench.executor import Event
     from tsbench.bench.spec import RunSpec
 
     specs = [RunSpec("demo", "d", "naive", seed) for seed in (1, 2, 3)]

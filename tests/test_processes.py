@@ -123,7 +123,8 @@ def test_two_commands_at_once_do_each_run_once(tmp_path: Path, undisturbed) -> N
 def test_ctrl_c_and_sigterm_stop_cleanly(tmp_path: Path) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         process = start(tmp_path, *MATRIX, "--epochs", "50")
-        time.sleep(4)
+        while process.poll() is None and not workers(process.pid):
+            time.sleep(0.05)
         process.send_signal(number)
         code, said = finish(process)
         assert code == 130, said

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from tsbench.bench.local import Event
+from tsbench.bench.executor import Event
 from tsbench.bench.spec import RunSpec
 from tsbench.console import duration, say
 
@@ -87,10 +87,9 @@ class Display:
     def show(self, event: Event) -> None:
         """Take note of an event and tell it."""
         key = event.spec.hash()
-        if event.kind == "started":
-            self.rows[key] = {"spec": event.spec, "since": time.monotonic()}
-        elif event.kind == "progress":
-            self.rows[key].update(event.details)
+        if event.kind in ("started", "progress"):
+            row = self.rows.setdefault(key, {"spec": event.spec, "since": time.monotonic()})
+            row.update(event.details)
         else:
             self.rows.pop(key, None)
         if event.kind in ("done", "elsewhere", "failed"):

@@ -8,8 +8,7 @@ from types import FrameType
 from typing import Any
 
 from tsbench.bench.display import Display, Estimate
-from tsbench.bench.local import LocalExecutor
-from tsbench.bench.run import Machine
+from tsbench.bench.executor import Executor
 from tsbench.bench.spec import RunSpec
 from tsbench.bench.store import Store
 from tsbench.console import say
@@ -27,8 +26,7 @@ class Tally:
 def drive(
     specs: list[RunSpec],
     store: Store,
-    machine: Machine,
-    timeout: float | None = None,
+    executor: Executor,
     force: bool = False,
     retry_failed: bool = False,
 ) -> Tally:
@@ -47,9 +45,9 @@ def drive(
         error = (store.failed(spec) or {}).get("error", "")
         say(f"{spec.title}: failed before ({error}); --retry-failed tries it again")
     done = failed = 0
-    executor = LocalExecutor(store, machine, timeout, again=force)
-    with _terminable(), Display(todo, Estimate(records), machine.workers) as display:
+    with _terminable(), Display(todo, Estimate(records), executor.workers) as display:
         for event in executor.run(todo):
+            display.workers = executor.workers  # a cluster may grow
             display.show(event)
             done += event.kind in ("done", "elsewhere")
             failed += event.kind == "failed"

@@ -13,11 +13,12 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, Literal
+from typing import Any
 
+from tsbench.bench.executor import Event, summary
 from tsbench.bench.forks import process_context
 from tsbench.bench.run import Machine, execute, failure
 from tsbench.bench.spec import RunSpec
@@ -30,15 +31,6 @@ POLL = 0.5
 BUSY_WAIT = 1.0
 PROGRESS_INTERVAL = 0.2
 LINGER = 5.0
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something happened to a run."""
-
-    kind: Literal["started", "progress", "done", "elsewhere", "failed", "waiting"]
-    spec: RunSpec
-    details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -66,13 +58,18 @@ class LocalExecutor:
         """Do runs that are done already."""
         self.processes = process_context()
 
+    @property
+    def workers(self) -> int:
+        """Processes at a time."""
+        return self.machine.workers
+
     def run(self, specs: list[RunSpec]) -> Iterator[Event]:
         """Do all runs; ends when each of them is done or has failed."""
         waiting: deque[tuple[float, RunSpec]] = deque((0.0, spec) for spec in specs)
         running: list[_Running] = []
         try:
             while waiting or running:
-                while waiting and len(running) < self.machine.workers and _due(waiting):
+                while waiting and len(running) < self.workers and _due(waiting):
                     _, spec = waiting.popleft()
                     running.append(self._start(spec))
                     yield Event("started", spec)
@@ -186,11 +183,11 @@ def _do(
     """A run and its record, with the lock held; what came of it."""
     record = None if again else store.done(spec)
     if record is not None:
-        return "elsewhere", _summary(record)
+        return "elsewhere", summary(record)
     try:
         record = execute(spec, machine, progress)
         store.save(spec, record)
-        return "done", _summary(record)
+        return "done", summary(record)
     except BrokenPipeError:
         raise
     except Exception as error:
@@ -201,12 +198,3 @@ def _do(
         except OSError:
             stored = False
         return "failed", {"error": reason, "stored": stored}
-
-
-def _summary(record: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "A_T": record["result"]["A_T"],
-        "F_T": record["result"]["F_T"],
-        "seconds": sum(record["time"]["learn"]) + sum(record["time"]["evaluate"]),
-        "total": record["time"]["total"],
-    }

@@ -27,6 +27,12 @@ from tsbench.learn.method import Context, Method, Progress
 from tsbench.learn.shared import SharedWork
 
 EVALUATION_CHUNK = 1024
+DEVICES: dict[str, Callable[[], bool]] = {
+    "cpu": lambda: True,
+    "cuda": torch.cuda.is_available,
+    "mps": torch.backends.mps.is_available,
+}
+"""Whether this machine has one."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +72,9 @@ def choose_device(name: str) -> str:
         if torch.cuda.is_available():
             return "cuda"
         return "mps" if torch.backends.mps.is_available() else "cpu"
-    present: dict[str, Callable[[], bool]] = {
-        "cpu": lambda: True,
-        "cuda": torch.cuda.is_available,
-        "mps": torch.backends.mps.is_available,
-    }
-    if name not in present:
-        raise UserError(f"unknown device '{name}'; known: auto, {', '.join(present)}")
-    if not present[name]():
+    if name not in DEVICES:
+        raise UserError(f"unknown device '{name}'; known: auto, {', '.join(DEVICES)}")
+    if not DEVICES[name]():
         raise UserError(f"--device {name}: there is none on this machine; use --device cpu")
     return name
 

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from collections import Counter
 from dataclasses import replace
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tsbench.cli.executors import (
+    Address,
+    CpusPerRun,
+    Device,
+    ExecutorChoice,
+    ExecutorOption,
+    GpusPerRun,
+    Jobs,
+    Running,
+    SlurmOptions,
+    Threads,
+    Timeout,
+    choose_executor,
+)
 from tsbench.cli.options import (
     DEFAULT_DATA,
     DEFAULT_RESULTS,
@@ -69,11 +80,6 @@ Seeds = Annotated[list[int] | None, typer.Option("--seed", metavar="S", help="Th
 Stream = Annotated[StreamChoice, typer.Option("--stream", help="Experiment or validation stream.")]
 Epochs = Annotated[int, typer.Option("--epochs", help="Epochs a task at most.")]
 NormOption = Annotated[Norm, typer.Option("--norm", help="Norm inside the encoder.")]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", help="Runs at a time. Default: one a core, one on a GPU.")
-]
-Threads = Annotated[int, typer.Option("--threads", help="Torch threads a run.")]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
 
 
 @command
@@ -91,6 +97,11 @@ def run(
     device: Device = "auto",
     jobs: Jobs = None,
     threads: Threads = 1,
+    executor: ExecutorOption = ExecutorChoice.local,
+    address: Address = None,
+    cpus_per_run: CpusPerRun = None,
+    gpus_per_run: GpusPerRun = None,
+    slurm: SlurmOptions = None,
     shard: Annotated[
         str | None, typer.Option("--shard", metavar="I/N", help="Only part I of N.")
     ] = None,
@@ -98,9 +109,7 @@ def run(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Try failed runs again.")
     ] = False,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="MIN", help="Minutes a run at most.")
-    ] = None,
+    timeout: Timeout = None,
     data: DataDir = DEFAULT_DATA,
     results: ResultsDir = DEFAULT_RESULTS,
 ) -> None:
@@ -109,7 +118,6 @@ def run(
     tsbench run --method all --seeds 5
     tsbench run --method ts-acl,er --dataset uwave --set schedule=step10
     """
-    from tsbench.bench.forks import start_early
     from tsbench.bench.names import choose_datasets, choose_seeds
     from tsbench.bench.names import shard as part
     from tsbench.learn.catalogue import expand
@@ -117,11 +125,11 @@ def run(
 
     if epochs < 1:
         raise UserError("--epochs must be at least 1")
-    if timeout is not None and not timeout > 0:
-        raise UserError("--timeout must be more than 0 minutes")
+    where = choose_executor(executor, jobs, address, cpus_per_run, gpus_per_run, slurm)
+    running = Running(data, results, where, device, threads, timeout, force, retry_failed)
     methods = expand(split_names(method or ["all"]))
     datasets = choose_datasets(split_names(dataset or []), data)
-    start_early()
+    running.warm_up()
     from tsbench.bench.plan import Request, make_specs
 
     request = Request(
@@ -136,7 +144,7 @@ def run(
     specs = make_specs(request, data)
     if shard is not None:
         specs = part(specs, shard)
-    tally, store = _drive(specs, data, results, device, jobs, threads, timeout, force, retry_failed)
+    tally, store = running.drive(specs)
     _print_summary(specs, store)
     _finish(tally, store)
 
@@ -148,11 +156,12 @@ def demo(
     results: ResultsDir = DEFAULT_RESULTS,
 ) -> None:
     """Every method on the built-in stream, three seeds, short training; then the tables."""
-    from tsbench.bench.forks import start_early
     from tsbench.bench.names import choose_seeds
     from tsbench.learn.catalogue import METHODS
 
-    start_early()
+    where = choose_executor(ExecutorChoice.local, jobs, None, None, None, None)
+    running = Running(data, results, where, device="cpu", retry_failed=True)
+    running.warm_up()
     from tsbench.bench.plan import Request, make_specs
 
     request = Request(
@@ -162,7 +171,7 @@ def demo(
         epochs=DEMO_EPOCHS,
     )
     specs = make_specs(request, data)
-    tally, store = _drive(specs, data, results, "cpu", jobs, 1, None, False, True)
+    tally, store = running.drive(specs)
     _print_summary(specs, store)
     _finish(tally, store)
 
@@ -209,44 +218,6 @@ def status(
     counts = Counter(run_["state"] for run_ in found.runs)
     left = f"; about {duration(found.seconds_left)} of work left" if found.seconds_left else ""
     print(f"{counts['done']} done, {counts['failed']} failed, {counts['missing']} missing{left}")
-
-
-def _drive(
-    specs: list[RunSpec],
-    data: Path,
-    results: Path,
-    device: str,
-    jobs: int | None,
-    threads: int,
-    timeout: float | None,
-    force: bool,
-    retry_failed: bool,
-) -> tuple[Tally, Store]:
-    from tsbench.bench.drive import drive
-    from tsbench.bench.machine import commit
-    from tsbench.bench.run import Machine, choose_device
-    from tsbench.bench.store import Store
-
-    chosen = choose_device(device)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    default_jobs = 1 if chosen != "cpu" else max(1, (cores or 1) // max(1, threads))
-    workers = default_jobs if jobs is None else jobs
-    if workers < 1:
-        raise UserError("--jobs must be at least 1")
-    if threads < 1:
-        raise UserError("--threads must be at least 1")
-    store = Store(results)
-    machine = Machine(
-        data=data,
-        shared=store.shared_folder,
-        device=chosen,
-        threads=threads,
-        workers=workers,
-        commit=commit(),
-        since=time.time() if force else 0.0,
-    )
-    minutes = None if timeout is None else 60 * timeout
-    return drive(specs, store, machine, minutes, force, retry_failed), store
 
 
 def _print_summary(specs: list[RunSpec], store: Store) -> None:

@@ -19,13 +19,13 @@ def field_types(settings: type) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in dataclasses.fields(settings)}
 
 
-def parse_assignments(assignments: list[str]) -> dict[str, str]:
+def parse_assignments(assignments: list[str], option: str = "--set") -> dict[str, str]:
     """``key=value`` pairs."""
     pairs = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals or not key.strip():
-            raise UserError(f"--set '{assignment}' is not of the form key=value")
+            raise UserError(f"{option} '{assignment}' is not of the form key=value")
         pairs[key.strip()] = value.strip()
     return pairs
 
