@@ -28,6 +28,7 @@ LIGHT = [
     ["run", "--help"],
     ["status", "--dataset", "demo"],
     ["report", "--help"],
+    ["figure", "--help"],
 ]
 
 

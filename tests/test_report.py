@@ -12,62 +12,15 @@ import time
 from pathlib import Path
 
 import pytest
+from handmade import fail, make
 from typer.testing import CliRunner
 
-from tsbench.bench.spec import RunSpec
-from tsbench.bench.store import Store
 from tsbench.cli.main import app
 from tsbench.report.published import paper
 from tsbench.report.records import collect
 from tsbench.report.render import as_csv, latex, markdown, transposed
 from tsbench.report.summary import Figure, figure
 from tsbench.report.tables import TABLES, Options
-
-ENVIRONMENT = {"device": "cpu", "gpu": None, "threads": 1, "workers": 2, "cpu": "A", "torch": "2"}
-
-
-def make(
-    root: Path,
-    method: str,
-    seed: int,
-    a_t: float,
-    f_t: float | None = None,
-    dataset: str = "uwave",
-    complete: bool = True,
-    seconds: float = 10.0,
-    about: dict | None = None,
-    **changes: object,
-) -> None:
-    spec = RunSpec(dataset, "d", method, seed, **(about or {}))
-    record = {
-        "schema": 1,
-        "status": "ok",
-        "hash": spec.hash(),
-        "label": spec.label,
-        "spec": spec.as_dict(),
-        "data": {"digest": "d", "complete": complete, "coverage": "22 of 51 subjects"},
-        "result": {
-            "A_T": a_t,
-            "F_T": f_t,
-            "curve": [100.0, a_t] if f_t is not None else [None, a_t],
-            "variance_ratio": 0.5,
-        },
-        "time": {"learn": [seconds / 2, seconds / 2], "evaluate": [1.0], "total": seconds},
-        "memory": {
-            "kept_bytes": {"raw": 0, "generator": 0, "statistics": 2_000_000, "parameters": 500},
-            "parameters": 1234,
-            "peak_bytes": 400_000_000,
-        },
-        "environment": {**ENVIRONMENT, **changes},
-    }
-    Store(root).save(spec, record)
-
-
-def fail(root: Path, method: str, seed: int, dataset: str = "uwave") -> None:
-    spec = RunSpec(dataset, "d", method, seed)
-    record = {"schema": 1, "status": "failed", "hash": spec.hash(), "label": spec.label,
-              "spec": spec.as_dict(), "error": "no luck"}  # fmt: skip
-    Store(root).save(spec, record)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import typer
 from tsbench import __version__
 from tsbench.cli.check import check
 from tsbench.cli.data import download
+from tsbench.cli.figure import figure
 from tsbench.cli.listing import list_
 from tsbench.cli.options import BAD_INPUT
 from tsbench.cli.report import report, verify
@@ -47,6 +48,7 @@ app.command("download")(download)
 app.command("run")(run)
 app.command("status")(status)
 app.command("report")(report)
+app.command("figure")(figure)
 app.command("verify")(verify)
 app.command("check")(check)
 

@@ -12,9 +12,14 @@ from tsbench.bench.store import Store
 from tsbench.data.catalogue import DATASETS, card
 from tsbench.errors import UserError
 from tsbench.learn.catalogue import INFO
+from tsbench.report.summary import Figure, figure
 
 DEFAULT_PROTOCOL = "exp-ln-100"
 FULL_SEEDS = 5
+PARTIAL = "†"
+"""Stands beside the name of a data set that is not all there."""
+OUT_OF_CONTEST = ("naive", "offline")
+"""Bounds: shown, but neither best nor second."""
 
 Record = dict[str, Any]
 
@@ -38,6 +43,23 @@ class Group:
         """A figure of the result, of every run that has it."""
         return [v for r in self.finished if (v := r["result"].get(metric)) is not None]
 
+    def curve(self) -> list[Figure | None]:
+        """A_t after each task over the runs; None where no run has it."""
+        curves = [r["result"]["curve"] for r in self.finished]
+        tasks = max(map(len, curves), default=0)
+        return [
+            figure([c[t] for c in curves if t < len(c) and c[t] is not None]) for t in range(tasks)
+        ]
+
+    def seconds(self, machine: str | None = None) -> list[float]:
+        """Seconds of learning of every run, on one machine or wherever it was."""
+        records = [r for r in self.finished if machine is None or machine_of(r) == machine]
+        return [float(sum(r["time"]["learn"])) for r in records]
+
+    def kept(self) -> list[float]:
+        """Bytes kept between tasks, of all kinds, of every run."""
+        return [float(sum(r["memory"]["kept_bytes"].values())) for r in self.finished]
+
 
 @dataclass(frozen=True)
 class Collection:
@@ -56,6 +78,11 @@ class Collection:
     def methods(self) -> list[str]:
         """Methods that have runs, the paper's order first."""
         return _ordered({m for _, m in self.groups}, INFO)
+
+    def coverage(self, dataset: str) -> str:
+        """How much of a data set there was, if not all of it."""
+        of_it = [g.coverage for (d, _), g in self.groups.items() if d == dataset]
+        return ", ".join(sorted({c for c in of_it if c}))
 
     def get(self, dataset: str, method: str) -> Group:
         """A group, empty if there are no such runs."""
@@ -100,6 +127,15 @@ def collect(
     return Collection(protocol, groups, problems)
 
 
+def machine_of(record: Record) -> str:
+    """What a time was measured on: times are compared only where all of this is the same."""
+    about = record["environment"]
+    return (
+        f"{about['device']}: {about['gpu'] or about['cpu']}; {about['threads']} thread(s) a run, "
+        f"{about['workers']} run(s) at a time; torch {about['torch']}"
+    )
+
+
 def method_title(label: str) -> str:
     """A method's name in tables."""
     name, plus, by_hand = label.partition("+")
@@ -111,6 +147,11 @@ def method_family(label: str) -> str:
     """The group that a method stands in."""
     name = label.partition("+")[0]
     return INFO[name].family if name in INFO else "other"
+
+
+def in_contest(label: str) -> bool:
+    """Whether a method can win."""
+    return label.partition("+")[0] not in OUT_OF_CONTEST
 
 
 def dataset_title(name: str) -> str:

@@ -15,17 +15,19 @@ from tsbench.errors import UserError
 from tsbench.report.published import Published
 from tsbench.report.records import (
     FULL_SEEDS,
+    PARTIAL,
     Collection,
     Group,
     dataset_title,
+    in_contest,
+    machine_of,
     method_family,
     method_title,
 )
-from tsbench.report.summary import Figure, figure
+from tsbench.report.summary import figure
 from tsbench.report.table import Cell, Row, Table, rank
 
-PARTIAL, FAILED, SEEDS = "†", "‡", "§"
-OUT_OF_CONTEST = ("naive", "offline")
+FAILED, SEEDS = "‡", "§"
 FAMILY_TITLES = {
     "bounds": "",
     "exemplar-free": "Exemplar-free",
@@ -48,7 +50,7 @@ class Options:
 def main_table(runs: Collection, options: Options) -> Table:
     """Data sets × {A_T, F_T} in rows, methods in columns, in the paper's order and groups."""
     methods = runs.methods
-    contest = [m.partition("+")[0] not in OUT_OF_CONTEST for m in methods]
+    contest = [in_contest(m) for m in methods]
     table = Table(
         name="main",
         caption=(
@@ -88,9 +90,9 @@ def overview_table(runs: Collection) -> Table:
             if not (group.finished or group.failed):
                 continue
             title = dataset_title(dataset) + _partial_note(table, [group])
-            seconds = figure([float(sum(r["time"]["learn"])) for r in group.finished])
             cells = [_metric_cell(table, group, metric) for metric in ("A_T", "F_T")]
-            table.rows.append(Row((title, method_title(method)), [*cells, Cell(seconds)]))
+            cells.append(Cell(figure(group.seconds())))
+            table.rows.append(Row((title, method_title(method)), cells))
     return table
 
 
@@ -105,10 +107,10 @@ def time_table(runs: Collection, options: Options) -> Table:
         rows=[],
         groups=_family_groups(methods),
     )
-    machines = sorted({_machine(r) for g in runs.groups.values() for r in g.finished})
+    machines = sorted({machine_of(r) for g in runs.groups.values() for r in g.finished})
     for dataset in runs.datasets:
         for number, machine in enumerate(machines, start=1):
-            figures = [_seconds(runs.get(dataset, m), machine) for m in methods]
+            figures = [figure(runs.get(dataset, m).seconds(machine)) for m in methods]
             if not any(figures):
                 continue
             sign = f"[{number}]"
@@ -116,7 +118,7 @@ def time_table(runs: Collection, options: Options) -> Table:
             headers = (dataset_title(dataset), sign)
             cells = [Cell(f) for f in figures]
             table.rows.append(Row((*headers, "s"), cells, rule=True))
-            base = _seconds(runs.get(dataset, "ts-acl"), machine)
+            base = figure(runs.get(dataset, "ts-acl").seconds(machine))
             if base is not None:
                 relative = [Cell(text=f"{f.mean / base.mean:.2f} ×" if f else "–") for f in figures]
                 table.rows.append(Row(("", "", "/ TS-ACL"), relative))
@@ -216,26 +218,23 @@ def datasets_table(runs: Collection | None, options: Options) -> Table:
 
 def curves_table(runs: Collection, options: Options) -> Table:
     """A_t after each task."""
-    lengths = [len(r["result"]["curve"]) for g in runs.groups.values() for r in g.finished]
-    if not lengths:
+    tasks = max(len(group.curve()) for group in runs.groups.values())
+    if not tasks:
         raise UserError("no finished runs, so no curves")
     table = Table(
         name="curves",
         caption="Average accuracy A_t in % after each task.",
         headers=("Data set", "Method"),
-        columns=[f"task {t + 1}" for t in range(max(lengths))],
+        columns=[f"task {t + 1}" for t in range(tasks)],
         rows=[],
     )
     for dataset in runs.datasets:
         first = True
         for method in runs.methods:
-            curves = [r["result"]["curve"] for r in runs.get(dataset, method).finished]
-            if not curves:
+            curve = runs.get(dataset, method).curve()
+            if not curve:
                 continue
-            cells = []
-            for t in range(len(table.columns)):
-                known = [c[t] for c in curves if t < len(c) and c[t] is not None]
-                cells.append(Cell(figure(known), text=""))
+            cells = [Cell(each, text="") for each in curve + [None] * (tasks - len(curve))]
             header = dataset_title(dataset) if first else ""
             table.rows.append(Row((header, method_title(method)), cells, rule=first))
             first = False
@@ -300,18 +299,3 @@ def _comparison(
     ]
     values = [Cell(f) if f else Cell() for f in theirs]
     return [Row(("", published.name), values), Row(("", "Δ"), differences)]
-
-
-def _machine(record: dict[str, object]) -> str:
-    about = record["environment"]
-    assert isinstance(about, dict)
-    device = about["gpu"] or about["cpu"]
-    return (
-        f"{about['device']}: {device}; {about['threads']} thread(s) a run, "
-        f"{about['workers']} run(s) at a time; torch {about['torch']}"
-    )
-
-
-def _seconds(group: Group, machine: str) -> Figure | None:
-    records = [r for r in group.finished if _machine(r) == machine]
-    return figure([float(sum(r["time"]["learn"])) for r in records])

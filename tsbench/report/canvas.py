@@ -1,0 +1,175 @@
+"""Figures as such: size, type, and how one gets to disk with the same bytes every time."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tsbench.disk import write_whole
+from tsbench.errors import UserError
+from tsbench.report.palette import Style
+from tsbench.report.records import method_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+WIDTH = 7.0
+"""Inches between the margins of a paper; a single panel takes half of them."""
+PANELS_A_ROW = 3
+GRID = "#D9DCE1"
+INK = "#22252B"
+UNDATED: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+    "png": {"Software": None},
+}
+LOOK: Any = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine has it
+    "font.size": 7.0,
+    "axes.titlesize": 8.0,
+    "axes.labelsize": 7.0,
+    "axes.edgecolor": INK,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.frameon": False,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 4.0,
+    "figure.dpi": 100,
+    "savefig.dpi": 300,
+    "svg.hashsalt": "tsbench",
+    "pdf.fonttype": 42,  # publishers refuse Type 3
+}
+
+
+def ending(out: Path) -> str:
+    """The format that a file's name asks for."""
+    found = out.suffix.lower().lstrip(".")
+    if found not in UNDATED:
+        raise UserError(f"--out '{out}' must end in .svg, .pdf or .png")
+    return found
+
+
+@contextlib.contextmanager
+def style() -> Iterator[None]:
+    """Our look, whatever the user's own matplotlib settings are."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(LOOK)
+        yield
+
+
+def blank(width: float, height: float) -> Drawing:
+    """An empty figure in inches, whose parts make room for one another."""
+    from matplotlib.figure import Figure as Drawing
+
+    return Drawing(figsize=(width, height), layout="constrained")
+
+
+def panels(
+    count: int, height: float, columns: int = PANELS_A_ROW, share_rows: bool = False
+) -> tuple[Drawing, list[Axes], Axes | None]:
+    """Panels in rows, and what is left of the last row as one more, for the legend."""
+    columns = min(count, columns)
+    rows = -(-count // columns)
+    drawing = blank(WIDTH if columns > 1 else WIDTH / 2, height * rows)
+    cells = drawing.add_gridspec(rows, columns)
+    made: list[Axes] = []
+    for i in range(count):
+        beside = made[-1] if share_rows and i % columns else None
+        made.append(drawing.add_subplot(cells[i // columns, i % columns], sharey=beside))
+        if beside is not None:
+            made[-1].tick_params(labelleft=False)
+    used = count % columns
+    return drawing, made, drawing.add_subplot(cells[-1, used:]) if used else None
+
+
+def line(look: Style, points: int) -> dict[str, Any]:
+    """How a method's line is drawn; a point alone is larger, and a star on top."""
+    alone, star = points == 1, look.marker == "*"
+    return {
+        "color": look.colour,
+        "marker": look.marker,
+        "markersize": 9 if star else 5 if alone else 4,
+        "markeredgecolor": INK if star else "white",
+        "markeredgewidth": 0.4,
+        "linestyle": "none" if alone else (0, look.dash) if look.dash else "solid",
+        "zorder": 4 if star else 3,
+    }
+
+
+def log_axis(panel: Axes, text: str | Callable[[float, float], str]) -> None:
+    """A logarithmic x axis with plain numbers on it, two at least."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    panel.set_xscale("log")
+    panel.margins(x=0.12)
+    low, high = panel.get_xlim()
+    decades = math.log10(high / low)
+    steps = (1.0,) if decades > 2 else (1.0, 3.0) if decades > 1 else (1.0, 2.0, 5.0)
+    panel.xaxis.set_major_locator(LogLocator(subs=steps))
+    panel.xaxis.set_major_formatter(text)
+    panel.xaxis.set_minor_formatter(NullFormatter())
+
+
+def wrapped(notes: list[str], drawing: Drawing) -> str:
+    """Notes in small type, a paragraph each, no wider than the figure."""
+    letters = int(18 * drawing.get_figwidth())
+    return "\n".join(textwrap.fill(note, letters) for note in notes)
+
+
+def legend(
+    drawing: Drawing, spare: Axes | None, looks: Mapping[str, Style], notes: list[str]
+) -> None:
+    """All methods by name, in the spare panel or below, and notes."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], **line(look, 1 if look.marker == "*" else 2)) for look in looks.values()
+    ]
+    labels = [method_title(method) for method in looks]
+    title = wrapped(notes, drawing)
+    about: dict[str, Any] = {
+        "title": title,
+        "title_fontsize": 6,
+        "alignment": "left",
+        "handlelength": 3,
+    }
+    column = 0.55 + 0.06 * max(map(len, labels))  # inches
+    if spare is not None:
+        spare.axis("off")
+        place = spare.get_subplotspec()
+        assert place is not None
+        share = len(place.colspan) / place.get_gridspec().ncols
+        if 2 * column < share * drawing.get_figwidth():
+            spare.legend(handles, labels, loc="center", ncols=2, **about).set_in_layout(False)
+            return
+    columns = max(1, min(6, int(drawing.get_figwidth() / column)))
+    rows = -(-len(looks) // columns) + 0.9 * len(title.split("\n"))
+    drawing.set_figheight(drawing.get_figheight() + 0.15 * rows + 0.1)
+    drawing.legend(handles, labels, loc="outside lower center", ncols=columns, **about)
+
+
+def write(drawing: Drawing, out: Path) -> None:
+    """Write a figure whole, in the format of the file's ending, without a date."""
+    kind = ending(out)
+    buffer = io.BytesIO()
+    drawing.savefig(buffer, format=kind, metadata=UNDATED[kind])
+    try:
+        write_whole(out, buffer.getvalue())
+    except OSError as error:
+        raise UserError(f"cannot write '{out}': {error.strerror}") from error
