@@ -9,8 +9,8 @@ from pathlib import Path
 PROGRAM = str(Path(sys.executable).with_name("tsbench"))
 
 
-def start(results: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [PROGRAM, "run", *arguments, "--results", str(results)]
+def start(results: Path, *arguments: str, verb: str = "run") -> subprocess.Popen[str]:
+    command = [PROGRAM, verb, *arguments, "--results", str(results)]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

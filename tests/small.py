@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from tsbench.bench.conformance import awkward, make_context
+from tsbench.data.arrays import Coverage, Split, Splits
+from tsbench.data.prepared import Dataset, load
 from tsbench.data.stream import Stream, make_stream
 from tsbench.learn.method import Context, Method
+from tsbench.randomness import generator
 
 
 def setting(epochs: int = 2, dropout: float = 0.0, **shape: int) -> tuple[Context, Stream]:
@@ -19,6 +23,23 @@ def setting(epochs: int = 2, dropout: float = 0.0, **shape: int) -> tuple[Contex
     context = make_context(dataset, stream)
     card = replace(dataset.card, dropout=dropout)
     return replace(context, epochs=epochs, card=card), stream
+
+
+def made_up(classes: int) -> Dataset:
+    """Noisy waves, a frequency a class: with ten classes the two streams share none."""
+
+    def draw(name: str, count: int) -> Split:
+        y = np.repeat(np.arange(classes), count)
+        waves = np.sin(2 * np.pi * (y[:, None, None] + 1) * np.linspace(0, 1, 32))
+        noise = generator(0, "made up", name).normal(size=(len(y), 2, 32))
+        return Split((waves + 0.5 * noise).astype(np.float32), y)
+
+    def generate() -> Splits:
+        return Splits(draw("train", 20), draw("test", 5), Coverage(1, 1, "set"))
+
+    names = tuple(map(str, range(classes)))
+    card = replace(awkward().card, name=f"made-up-{classes}", channels=2, length=32)
+    return load(replace(card, class_names=names, generate=generate), Path())
 
 
 def learned(

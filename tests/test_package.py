@@ -26,6 +26,7 @@ LIGHT = [
     ["list", "--json"],
     ["download", "--help"],
     ["run", "--help"],
+    ["tune", "--help"],
     ["status", "--dataset", "demo"],
     ["report", "--help"],
     ["figure", "--help"],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from tsbench.errors import UserError
-from tsbench.learn.catalogue import INFO, defaults, expand, hyper_parameters
+from tsbench.learn.catalogue import INFO, expand, hyper_parameter_file, hyper_parameters
 from tsbench.learn.gradient import GradientSettings
 from tsbench.learn.settings import build, field_types, parse_assignments
 
@@ -89,7 +89,7 @@ def test_the_yaml_file_fits_the_methods() -> None:
     from tsbench.bench.run import load_method
     from tsbench.data.catalogue import DATASETS
 
-    for method, entry in defaults().items():
+    for method, entry in hyper_parameter_file("defaults.yaml").items():
         for dataset, values in entry.items():
             assert dataset in ("default", *DATASETS.names())
             assert build(method, load_method(method).Settings, values)

@@ -36,6 +36,7 @@ def matrix_status(
     protocol: str,
     data: Path,
     results: Path,
+    tuned: bool = False,
 ) -> MatrixStatus:
     """Look up every run of methods × data sets × seeds."""
     records, problems = Store(results).records()
@@ -59,7 +60,7 @@ def matrix_status(
     runs: list[dict[str, Any]] = [
         {"dataset": d, "method": m, "seed": s, "state": states.get((d, m, s), "missing")}
         for d in chosen
-        for m in map(method_label, expand(methods))
+        for m in (method_label(method, tuned=tuned) for method in expand(methods))
         for s in choose_seeds(count, seeds)
     ]
     known = [t for times in seconds.values() for t in times]

@@ -22,7 +22,7 @@ KEYS = {
     "ok": {"hash", "label", "data", "result", "time", "memory", "environment"},
     "failed": {"hash", "label", "error"},
 }
-NOT_OURS = {"published", "reference", ".shared", ".locks"}
+NOT_OURS = {"published", "reference", "tuned", ".shared", ".locks"}
 
 
 class Store:

@@ -16,6 +16,7 @@ from tsbench.cli.listing import list_
 from tsbench.cli.options import BAD_INPUT
 from tsbench.cli.report import report, verify
 from tsbench.cli.run import demo, run, status
+from tsbench.cli.tune import tune
 from tsbench.console import say
 
 app = typer.Typer(
@@ -46,6 +47,7 @@ app.command("demo")(demo)
 app.command("list")(list_)
 app.command("download")(download)
 app.command("run")(run)
+app.command("tune")(tune)
 app.command("status")(status)
 app.command("report")(report)
 app.command("figure")(figure)

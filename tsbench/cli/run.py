@@ -80,6 +80,7 @@ Seeds = Annotated[list[int] | None, typer.Option("--seed", metavar="S", help="Th
 Stream = Annotated[StreamChoice, typer.Option("--stream", help="Experiment or validation stream.")]
 Epochs = Annotated[int, typer.Option("--epochs", help="Epochs a task at most.")]
 NormOption = Annotated[Norm, typer.Option("--norm", help="Norm inside the encoder.")]
+Tuned = Annotated[bool, typer.Option("--tuned", help="With the settings that tsbench tune chose.")]
 
 
 @command
@@ -94,6 +95,7 @@ def run(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A hyper-parameter.")
     ] = None,
+    tuned: Tuned = False,
     device: Device = "auto",
     jobs: Jobs = None,
     threads: Threads = 1,
@@ -142,6 +144,10 @@ def run(
         changes=parse_assignments(set_ or []),
     )
     specs = make_specs(request, data)
+    if tuned:
+        from tsbench.bench.tuned import with_tuned
+
+        specs = with_tuned(specs, results)
     if shard is not None:
         specs = part(specs, shard)
     tally, store = running.drive(specs)
@@ -185,6 +191,7 @@ def status(
     stream: Stream = StreamChoice.exp,
     epochs: Epochs = 100,
     norm: NormOption = Norm.ln,
+    tuned: Tuned = False,
     as_json: Json = False,
     data: DataDir = DEFAULT_DATA,
     results: ResultsDir = DEFAULT_RESULTS,
@@ -200,6 +207,7 @@ def status(
         protocol=f"{stream.value}-{norm.value}-{epochs}",
         data=data,
         results=results,
+        tuned=tuned,
     )
     for problem in found.problems:
         say(f"notice: {problem}")

@@ -118,18 +118,28 @@ def expand(names: list[str]) -> list[str]:
     return list(dict.fromkeys(expanded))
 
 
-@lru_cache(maxsize=1)
-def defaults() -> dict[str, dict[str, dict[str, Any]]]:
-    """The YAML file of default hyper-parameters."""
+@lru_cache(maxsize=2)
+def hyper_parameter_file(name: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """A YAML file beside this one: method → data set or ``default`` → hyper-parameters."""
     import yaml
 
-    text = (resources.files("tsbench.learn") / "defaults.yaml").read_text()
-    return yaml.safe_load(text) or {}
+    text = (resources.files("tsbench.learn") / name).read_text(encoding="utf-8")
+    return yaml.safe_load(text)
 
 
 def default_settings(method: str, dataset: str) -> dict[str, Any]:
-    """Hyper-parameters of the YAML file for a method on a data set."""
-    entry = defaults().get(method, {})
+    """Hyper-parameters for a method on a data set where they differ from its own defaults."""
+    return _entry("defaults.yaml", method, dataset)
+
+
+def published_grid(method: str, dataset: str, trains: bool) -> dict[str, list[Any]]:
+    """Values to try for a method on a data set; ``trains``: whether it trains a network."""
+    training = _entry("grids.yaml", "training", dataset) if trains else {}
+    return {**training, **_entry("grids.yaml", method, dataset)}
+
+
+def _entry(file: str, method: str, dataset: str) -> dict[str, Any]:
+    entry = hyper_parameter_file(file).get(method, {})
     return {**entry.get("default", {}), **entry.get(dataset, {})}
 
 
