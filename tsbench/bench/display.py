@@ -100,6 +100,10 @@ class Display:
                 kind = (spec.protocol, spec.dataset, spec.label)
                 self.estimate.add(kind, event.details["total"])
             self._say(self._line(event))
+            for line in event.details.get("tail", []):
+                self._say(f"    {line}")
+            if "log" in event.details:
+                self._say(f"    log: {event.details['log']}")
 
     def _line(self, event: Event) -> str:
         count = f"[{self.total - len(self.open)}/{self.total}] {event.spec.title}: "

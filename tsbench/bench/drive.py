@@ -36,7 +36,7 @@ def drive(
     for problem in problems:
         say(f"notice: {problem}; left alone")
     missing = specs if force else [spec for spec in specs if store.done(spec) is None]
-    earlier = [] if force or retry_failed else [s for s in missing if store.failed(s) is not None]
+    earlier = [] if force or retry_failed else [s for s in missing if _gave_up(store, s)]
     todo = [spec for spec in missing if spec not in earlier]
     skipped = len(specs) - len(missing)
     if skipped:
@@ -45,7 +45,7 @@ def drive(
         error = (store.failed(spec) or {}).get("error", "")
         say(f"{spec.title}: failed before ({error}); --retry-failed tries it again")
     done = failed = 0
-    with _terminable(), Display(todo, Estimate(records), executor.workers) as display:
+    with terminable(), Display(todo, Estimate(records), executor.workers) as display:
         for event in executor.run(todo):
             display.workers = executor.workers  # a cluster may grow
             display.show(event)
@@ -54,7 +54,13 @@ def drive(
     return Tally(done, failed + len(earlier), skipped)
 
 
-class _terminable:  # noqa: N801
+def _gave_up(store: Store, spec: RunSpec) -> bool:
+    """Whether a run failed by itself; one that was ended from outside is tried again."""
+    record = store.failed(spec)
+    return record is not None and not record.get("lost")
+
+
+class terminable:  # noqa: N801
     """Inside, SIGTERM stops as Ctrl-C does."""
 
     def __enter__(self) -> None:

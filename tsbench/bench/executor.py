@@ -85,6 +85,10 @@ def make_executor(
         from tsbench.bench.local import LocalExecutor
 
         return LocalExecutor(store, machine, timeout, again)
+    if where.executor == "slurm":
+        from tsbench.bench.slurm.executor import SlurmExecutor
+
+        return SlurmExecutor(store, machine, where.slurm, where.jobs, timeout, again)
     raise UserError(f"--executor {where.executor} is not here yet")
 
 

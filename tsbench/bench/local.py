@@ -31,6 +31,8 @@ POLL = 0.5
 BUSY_WAIT = 1.0
 PROGRESS_INTERVAL = 0.2
 LINGER = 5.0
+LAST_MOMENT = 0.3
+"""Whoever killed a worker may be about to kill us too: then it is no failure of the run."""
 
 
 @dataclass
@@ -142,6 +144,7 @@ class LocalExecutor:
         job.process.join(LINGER)
         code = job.process.exitcode or 0
         if code < 0:
+            time.sleep(LAST_MOMENT)
             name = signal.Signals(-code).name
             hint = " (out of memory?)" if name == "SIGKILL" else ""
             return "failed", {"error": f"killed by {name}{hint}"}

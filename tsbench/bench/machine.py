@@ -45,7 +45,8 @@ def environment(device: str, threads: int, workers: int, code: str) -> dict[str,
     import numpy
     import torch
 
-    gpu = torch.cuda.get_device_name() if device.startswith("cuda") else None
+    here = device.startswith("cuda") and torch.cuda.is_available()  # not where a failure is noted
+    gpu = torch.cuda.get_device_name() if here else None
     return {
         "device": device,
         "gpu": gpu,

@@ -244,8 +244,10 @@ def _synchronise(method: Method) -> None:
         torch.mps.synchronize()
 
 
-def failure(spec: RunSpec, machine: Machine, error: str, details: str = "") -> dict[str, Any]:
-    """The record of a run that failed."""
+def failure(
+    spec: RunSpec, machine: Machine, error: str, details: str = "", lost: bool = False
+) -> dict[str, Any]:
+    """The record of a run that failed; ``lost``: it was ended from outside, and may be repeated."""
     return {
         "schema": SCHEMA,
         "status": "failed",
@@ -254,6 +256,7 @@ def failure(spec: RunSpec, machine: Machine, error: str, details: str = "") -> d
         "spec": spec.as_dict(),
         "error": error,
         "details": details,
+        "lost": lost,
         "environment": environment(
             machine.device, machine.threads, machine.workers, machine.commit
         ),

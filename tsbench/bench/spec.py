@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from tsbench.data.stream import StreamName
@@ -71,6 +71,13 @@ class RunSpec:
         if not self.tuned:
             del about["tuned"]
         return about
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> RunSpec:
+        """Back from ``as_dict``."""
+        return cls(
+            **{each.name: content[each.name] for each in fields(cls) if each.name in content}
+        )
 
     def hash(self) -> str:
         """A name for this very run."""

@@ -1,4 +1,4 @@
-"""What of a matrix of runs is done, failed or missing; by file names, without importing torch."""
+"""What of a matrix of runs is done, failed, running, queued or missing, without importing torch."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tsbench.bench.names import choose_datasets, choose_seeds
+from tsbench.bench.slurm.jobs import open_jobs
+from tsbench.bench.slurm.programs import JobState, Silent
+from tsbench.bench.slurm.programs import states as queue_states
 from tsbench.bench.spec import method_label
 from tsbench.bench.store import Store
+from tsbench.console import say
 from tsbench.data.catalogue import card
 from tsbench.data.prepared import read_manifest
 from tsbench.learn.catalogue import expand
@@ -57,6 +61,9 @@ def matrix_status(
             seconds.setdefault(key[:2], []).append(record["time"]["total"])
         else:
             states.setdefault(key, "failed")
+    for key, state in _in_slurm(results, protocol, digests).items():
+        if states.get(key) != "done":
+            states[key] = state
     runs: list[dict[str, Any]] = [
         {"dataset": d, "method": m, "seed": s, "state": states.get((d, m, s), "missing")}
         for d in chosen
@@ -73,3 +80,29 @@ def matrix_status(
                 times = seconds.get((run["dataset"], run["method"]), [average])
                 left += sum(times) / len(times)
     return MatrixStatus(protocol, runs, left, problems)
+
+
+def _in_slurm(
+    results: Path, protocol: str, digests: dict[str, str | None]
+) -> dict[tuple[str, str, int], str]:
+    """Runs that wait in Slurm's queue, and those that a job is at."""
+    jobs = list(open_jobs(results))
+    try:
+        known = queue_states({job.name for job in jobs})
+    except Silent as error:
+        say(f"notice: Slurm does not answer ({error}); runs with it are shown as queued")
+        known = {job.key: JobState("PENDING") for job in jobs}
+    found = {}
+    for job in jobs:
+        if job.key not in known or known[job.key].over:
+            continue
+        said = job.state().get("runs", {})
+        for spec in job.specs:
+            current = digests.get(spec.dataset)
+            if spec.protocol != protocol or current not in (None, spec.data_digest):
+                continue
+            kind = said.get(spec.hash(), {}).get("kind", "queued")
+            if kind not in ("done", "elsewhere", "failed"):
+                running = "queued" if kind == "queued" else "running"
+                found[spec.dataset, spec.label, spec.seed] = running
+    return found

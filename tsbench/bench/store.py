@@ -22,7 +22,7 @@ KEYS = {
     "ok": {"hash", "label", "data", "result", "time", "memory", "environment"},
     "failed": {"hash", "label", "error"},
 }
-NOT_OURS = {"published", "reference", "tuned", ".shared", ".locks"}
+NOT_OURS = {"published", "reference", "tuned", ".shared", ".locks", ".slurm"}
 
 
 class Store:

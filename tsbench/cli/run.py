@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from tsbench.bench.store import Store
 
 DEMO_SEEDS, DEMO_EPOCHS = 3, 8
+MARKS = {"done": "✓", "failed": "✗", "running": "▸", "queued": "…", "missing": "·"}
+ALWAYS_SHOWN = ("done", "failed", "missing")
 
 
 class StreamChoice(str, Enum):
@@ -196,7 +198,7 @@ def status(
     data: DataDir = DEFAULT_DATA,
     results: ResultsDir = DEFAULT_RESULTS,
 ) -> None:
-    """What of a matrix of runs is done, failed, missing, and how long the rest will take."""
+    """What of a matrix of runs is done, failed, queued, missing; how long the rest will take."""
     from tsbench.bench.status import matrix_status
 
     found = matrix_status(
@@ -214,18 +216,19 @@ def status(
     if as_json:
         print(json.dumps(found.as_dict(), indent=1))
         return
-    symbols = {"done": "✓", "failed": "✗", "missing": "·"}
+    counts = Counter(run_["state"] for run_ in found.runs)
+    shown = {key: mark for key, mark in MARKS.items() if key in counts or key in ALWAYS_SHOWN}
     rows: dict[tuple[str, str], list[str]] = {}
     for run_ in found.runs:
-        rows.setdefault((run_["dataset"], run_["method"]), []).append(symbols[run_["state"]])
+        rows.setdefault((run_["dataset"], run_["method"]), []).append(MARKS[run_["state"]])
+    legend = ", ".join(f"{mark} {key}" for key, mark in shown.items())
     print_table(
-        f"Runs in '{results}' ({found.protocol}), a column a seed: ✓ done, ✗ failed, · missing",
+        f"Runs in '{results}' ({found.protocol}), a column a seed: {legend}",
         ["data set", "method", "seeds"],
         [[d, m, " ".join(marks)] for (d, m), marks in rows.items()],
     )
-    counts = Counter(run_["state"] for run_ in found.runs)
     left = f"; about {duration(found.seconds_left)} of work left" if found.seconds_left else ""
-    print(f"{counts['done']} done, {counts['failed']} failed, {counts['missing']} missing{left}")
+    print(", ".join(f"{counts[key]} {key}" for key in shown) + left)
 
 
 def _print_summary(specs: list[RunSpec], store: Store) -> None:

@@ -1,0 +1,277 @@
+"""``tsbench run --executor slurm`` against a real Slurm of one host."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import slurm as cluster
+from program import PROGRAM, finish, run, start
+from slurm import Slurm, until
+from typer.testing import CliRunner
+
+from tsbench.bench.run import comparable
+from tsbench.bench.store import Store
+from tsbench.cli.main import app
+
+METHODS = """
+import os, time
+import numpy as np
+from pathlib import Path
+from tsbench.learn.method import Kept, Method
+
+class Quick(Method):
+    def learn(self, task):
+        self.seen = max(task.labels) + 1
+    def predict(self, x):
+        return np.zeros((len(x), self.seen)) + np.arange(self.seen)
+    def kept(self):
+        return Kept()
+
+class Waits(Quick):
+    def learn(self, task):
+        here = Path(__file__).parent
+        (here / "waits").touch()
+        while not (here / "go").exists():
+            time.sleep(0.05)
+        super().learn(task)
+
+class Raises(Quick):
+    def learn(self, task):
+        print("a word before the end")
+        raise RuntimeError("no such luck")
+"""
+
+
+@pytest.fixture(scope="session")
+def one_host() -> Iterator[Slurm]:
+    if reason := cluster.missing():
+        pytest.skip(reason)
+    with cluster.running() as found:
+        yield found
+
+
+@pytest.fixture
+def slurm(one_host: Slurm, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
+    for key, value in one_host.environment.items():
+        monkeypatch.setenv(key, value)
+    yield one_host
+    one_host.clear()
+
+
+@pytest.fixture
+def methods(tmp_path: Path) -> Path:
+    """A file of methods in a folder of its own, and beside it what they wait for."""
+    folder = tmp_path / "100% méthods"
+    folder.mkdir()
+    path = folder / "m.py"
+    path.write_text(METHODS)
+    return path
+
+
+def matrix(methods: Path, *names: str, seeds: int = 1) -> list[str]:
+    chosen = ",".join(f"{methods}:{name}" for name in names)
+    return ["--method", chosen, "--dataset", "demo", "--seeds", str(seeds)]
+
+
+def here(results: Path, *arguments: str) -> tuple[int, str]:
+    """The command in this process, which has torch imported."""
+    ended = CliRunner().invoke(app, ["run", *arguments, "--results", str(results)])
+    assert ended.exception is None or isinstance(ended.exception, SystemExit), ended.exc_info
+    return ended.exit_code, ended.stderr
+
+
+def queue(slurm: Slurm) -> list[str]:
+    return slurm.ask("squeue", "--noheader", "--array", "--format=%F_%K %T").splitlines()
+
+
+def processes(word: str) -> list[int]:
+    """Those with a word in their command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if word in path.read_text(errors="replace"):
+                found.append(int(path.parent.name))
+    return found
+
+
+def status(results: Path, *arguments: str) -> list[str]:
+    command = [PROGRAM, "status", *arguments, "--results", str(results), "--json"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [run["state"] for run in json.loads(told)["runs"]]
+
+
+def outcomes(results: Path) -> dict[str, dict]:
+    records, problems = Store(results).records()
+    assert not problems
+    return {f"{r['label']} {r['spec']['seed']}": comparable(r) for r in records}
+
+
+@pytest.mark.slow
+def test_records_are_those_of_the_local_executor(tmp_path: Path, slurm: Slurm) -> None:
+    runs = ["--method", "naive,ts-acl-deep", "--dataset", "demo", "--seeds", "2", "--epochs", "1"]
+    assert run(tmp_path / "local", *runs)[0] == 0
+    code, said = here(tmp_path / "slurm", *runs, "--executor", "slurm", "--slurm", "pack=2")
+    assert code == 0, said
+    assert "submitted 4 run(s) in 2 job(s)" in said
+    assert "4 run(s) done" in said
+    assert len(outcomes(tmp_path / "local")) == 4
+    assert outcomes(tmp_path / "slurm") == outcomes(tmp_path / "local")
+    left = [path.name for path in (tmp_path / "slurm" / ".slurm").iterdir()]
+    assert left == ["lock"], "what is over is cleared away"
+    code, said = here(tmp_path / "slurm", *runs, "--executor", "slurm")
+    assert code == 0, said
+    assert "4 of 4 runs are done already" in said
+    assert "submitted" not in said
+
+
+@pytest.mark.slow
+def test_stopped_and_repeated_it_submits_nothing_twice(
+    tmp_path: Path, slurm: Slurm, methods: Path
+) -> None:
+    results = tmp_path / "100% r"
+    runs = matrix(methods, "Waits", seeds=2)
+    command = [*runs, "--executor", "slurm", "--jobs", "1"]
+    process = start(results, *command)
+    until((methods.parent / "waits").exists)
+    until(lambda: status(results, *runs) == ["running", "queued"])
+    process.send_signal(signal.SIGINT)
+    code, said = finish(process)
+    assert code == 130
+    assert "submitted 2 run(s) in 2 job(s)" in said
+    assert "2 run(s) stay with Slurm" in said
+    assert "scancel --name tsbench-" in said
+    assert "goes on where it stopped" in said
+    before = queue(slurm)
+    assert len(before) == 2
+
+    (number,) = results.glob(".slurm/*/number")
+    number.unlink()  # as if it had been killed just when Slurm answered
+    again = start(results, *command)
+    until(lambda: "wait or run in Slurm already" in again.stderr.readline())
+    assert [line.split()[0] for line in queue(slurm)] == [line.split()[0] for line in before]
+    (methods.parent / "go").touch()
+    code, said = finish(again)
+    assert code == 0, said
+    assert "submitted" not in said
+    assert "2 run(s) done" in said
+    assert status(results, *runs) == ["done", "done"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["cancelled", "killed", "unwatched"])
+def test_after_a_job_is_ended_the_same_command_does_only_the_rest(
+    tmp_path: Path, slurm: Slurm, methods: Path, end: str
+) -> None:
+    results = tmp_path / "r"
+    runs = matrix(methods, "Quick", "Waits", seeds=2)
+    command = [*runs, "--executor", "slurm", "--slurm", "pack=4"]
+    process = start(results, *command)
+    until((methods.parent / "waits").exists)
+    if end == "unwatched":
+        process.kill()
+    if end == "killed":
+        for pid in processes(f"{results}/.slurm/"):
+            os.kill(pid, signal.SIGKILL)
+    else:
+        slurm.ask("scancel", "--user=root")
+    code, said = finish(process)
+    (done,) = results.glob("exp-*/demo/m-Quick/seed-1234.json")
+    written = done.stat().st_mtime_ns
+    if end == "unwatched":
+        until(lambda: not queue(slurm))
+        assert status(results, *runs) == ["done", "missing", "missing", "missing"]
+    else:
+        reason = "the job was cancelled" if end == "cancelled" else "the job ended early"
+        assert code == 1
+        assert f"m-Waits demo seed 1234: FAILED: {reason}" in said
+        assert "1 run(s) done, 3 FAILED" in said
+        assert len(list(results.rglob("*.failed.json"))) == 3
+    (methods.parent / "go").touch()
+    code, said = here(results, *command)
+    assert code == 0, said
+    assert "1 of 4 runs are done already" in said
+    assert "submitted 3 run(s) in 1 job(s)" in said
+    assert ("the job was cancelled; 3 run(s) go again" in said) == (end == "unwatched")
+    assert done.stat().st_mtime_ns == written
+    assert not list(results.rglob("*.failed.json"))
+
+
+@pytest.mark.slow
+def test_a_failed_run_is_shown_with_its_log(tmp_path: Path, slurm: Slurm, methods: Path) -> None:
+    results = tmp_path / "r"
+    command = [*matrix(methods, "Raises", "Quick"), "--executor", "slurm", "--slurm", "pack=2"]
+    code, said = here(results, *command)
+    assert code == 1
+    assert "m-Raises demo seed 1234: FAILED: RuntimeError: no such luck" in said
+    assert 'raise RuntimeError("no such luck")' in said
+    assert "1 run(s) done, 1 FAILED" in said
+    (log,) = results.glob(".slurm/*/0.log")
+    assert f"log: {log}" in said
+    assert "a word before the end" in log.read_text()
+    code, said = here(results, *command)
+    assert code == 1
+    assert "--retry-failed tries it again" in said
+    assert "submitted" not in said
+
+
+@pytest.mark.slow
+def test_two_commands_at_once_submit_each_run_once(
+    tmp_path: Path, slurm: Slurm, methods: Path
+) -> None:
+    command = [*matrix(methods, "Quick", seeds=2), "--executor", "slurm", "--slurm", "pack=2"]
+    ended = [finish(process) for process in [start(tmp_path / "r", *command) for _ in range(2)]]
+    assert [code for code, _ in ended] == [0, 0], ended
+    assert sum(said.count("submitted 2 run(s)") for _, said in ended) == 1, ended
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("customised", "reason"),
+    [
+        ("import tsbench; tsbench.__version__ = '9.9'", "has tsbench 9.9"),
+        ("import sys; sys.modules['torch'] = None", "has no working torch"),
+    ],
+)
+def test_a_node_that_differs_is_refused(
+    tmp_path: Path, slurm: Slurm, methods: Path, customised: str, reason: str
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(customised)
+    there = f"export=ALL,PYTHONPATH={tmp_path}"
+    code, said = here(
+        tmp_path / "r", *matrix(methods, "Quick"), "--executor", "slurm", "--slurm", there
+    )
+    assert code == 1
+    assert reason in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("partition=nope", "invalid partition specified: nope"),
+        ("gres=gpu:99", "Invalid generic resource"),
+        ("foo=1", "unrecognized option '--foo=1'"),
+        ("array=0-5", "tsbench sets this one itself"),
+        ("-p=main", "not the name of an option"),
+        ("pack=0", "pack must be a whole number of at least 1"),
+        ("cpus-per-task=many", "cpus-per-task must be a whole number"),
+    ],
+)
+def test_bad_options_are_told_in_a_line(
+    tmp_path: Path, slurm: Slurm, methods: Path, option: str, words: str
+) -> None:
+    code, said = here(
+        tmp_path / "r", *matrix(methods, "Quick"), "--executor", "slurm", "--slurm", option
+    )
+    assert code == 2
+    assert words in said
+    assert "Traceback" not in said
+    assert not queue(slurm)
+    assert not list((tmp_path / "r").glob(".slurm/*/*"))

@@ -1,0 +1,41 @@
+"""How many runs a job gets: short ones share a job, so that starting costs little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tsbench.bench.display import Estimate
+from tsbench.bench.spec import RunSpec
+
+WORK = 300.0
+"""Seconds of work that a job should have: starting one takes about 2 % of it."""
+
+
+def arrange(specs: Iterable[RunSpec]) -> list[RunSpec]:
+    """Runs of one data set and seed together: they share the training of the first task."""
+    groups: dict[tuple[str, int], list[RunSpec]] = {}
+    for spec in specs:
+        groups.setdefault((spec.dataset, spec.seed), []).append(spec)
+    return [spec for group in groups.values() for spec in group]
+
+
+def by_number(specs: list[RunSpec], size: int) -> list[list[RunSpec]]:
+    """So many a job."""
+    return [specs[i : i + size] for i in range(0, len(specs), size)]
+
+
+def by_time(
+    specs: list[RunSpec], estimate: Estimate, workers: int, limit: float | None
+) -> list[list[RunSpec]]:
+    """As many a job as fill ``WORK``, or half its time limit; alone if nothing is known of it."""
+    room = workers * (WORK if limit is None else min(WORK, limit / 2))
+    packs: list[list[RunSpec]] = []
+    left = 0.0
+    for spec in specs:
+        seconds = estimate.of(spec)
+        if seconds is None or seconds > left or not packs:
+            packs.append([])
+            left = room
+        packs[-1].append(spec)
+        left = 0.0 if seconds is None else left - seconds
+    return packs
