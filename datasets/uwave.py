@@ -19,6 +19,7 @@ from tsbench.errors import UserError
 LENGTH = 315
 SERIES = 896 + 3582
 AXES = "XYZ"
+GESTURES = set("12345678")
 
 
 def prepare(raw: RawFiles, tick: Tick) -> Splits:
@@ -47,6 +48,8 @@ def _read_ts(file: RawFile) -> tuple[np.ndarray, np.ndarray]:
     read = read_ts(file.read(), file.path)
     if any(series.shape != (1, LENGTH) for series in read.series):
         raise UserError(f"'{file.path}' is not one axis of {LENGTH} steps a series")
+    if not set(read.labels) <= GESTURES:
+        raise UserError(f"'{file.path}' has classes other than 1 to 8")
     return np.concatenate(read.series), np.array(read.labels, np.int64)
 
 
@@ -68,7 +71,7 @@ CARD = Card(
     title="UWave",
     channels=3,
     length=LENGTH,
-    class_names=tuple(f"gesture {i}" for i in range(1, 9)),
+    class_names=tuple(f"gesture {i}" for i in sorted(GESTURES)),
     input_norm="instance",
     dropout=0.0,
     memory_per_class=112,

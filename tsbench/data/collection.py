@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -131,9 +132,9 @@ def open_collection(path: Path) -> Collection:
     """The folder at ``path``, or of the card at ``path``; reads the card only."""
     card_path = path / CARD if path.is_dir() else path
     if path.is_dir() and not card_path.is_file():
-        raise UserError(f"'{path}' has no {CARD}; write one: tsbench new-dataset '{path}'")
+        raise UserError(f"no {CARD} in it; write one: tsbench new-dataset {quote(str(path))}")
     if not card_path.is_file():
-        raise UserError(f"data set '{path}' does not exist")
+        raise UserError("there is no such folder or card")
     return Collection(card_path.resolve(), read_recipe(card_path))
 
 
@@ -153,6 +154,4 @@ def _expect_dropped(drop: tuple[str, ...], parts: dict[str, Labelled]) -> None:
     known = {label for part in parts.values() for label in part.labels}
     for name in drop:
         if name not in known:
-            raise UserError(
-                f"'drop' names class '{name}', which is not there{closest(name, known)}"
-            )
+            raise UserError(f"'drop': there is no class '{name}'{closest(name, known)}")

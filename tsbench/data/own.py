@@ -112,7 +112,8 @@ def _told(reference: str) -> Iterator[None]:
         with contextlib.redirect_stdout(sys.stderr):
             yield
     except UserError as error:
-        named = "" if reference in str(error) else f"{reference}: "
+        place = reference.rpartition(":")[0] if _in_file(reference) else reference
+        named = "" if place and place in str(error) else f"{reference}: "
         raise type(error)(f"{named}{error}") from error
     except OSError as error:
         reason = error.strerror or error
@@ -223,7 +224,7 @@ def _waiting(name: str) -> None:
 
 def _finished(card: Card, splits: Any) -> tuple[Card, Splits]:
     if not isinstance(splits, Splits):
-        raise UserError(f"what comes is a {type(splits).__name__}, not tsbench Splits")
+        raise UserError(f"what it gives is a {type(splits).__name__}, not tsbench Splits")
     _expect_sound(card)
     return card, finish(card, splits)
 
