@@ -73,7 +73,8 @@ def test_the_wheel_holds_baselines_and_datasets_under_tsbench(tmp_path: Path) ->
     sources = {
         f"tsbench/{p}" if not p.startswith("tsbench/") else p
         for p in run("git", "ls-files", "-co", "--exclude-standard", cwd=ROOT).stdout.split("\n")
-        if re.match(r"(tsbench|baselines|datasets)/.*\.(py|yaml|html)$", p) and (ROOT / p).exists()
+        if re.match(r"(tsbench|baselines|datasets)/.*\.(py|yaml|html|css|js)$", p)
+        and (ROOT / p).exists()
     }
     assert sources <= set(names)
     assert not [n for n in names if re.match(r"(datasets|baselines|tests)/", n)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,14 +22,28 @@ from tsbench.cli.options import (
 from tsbench.console import say
 from tsbench.errors import UserError
 
+if TYPE_CHECKING:
+    from tsbench.report.records import Collection
+    from tsbench.report.tables import Options
+
 
 class Format(str, Enum):
-    """Output format."""
+    """Output format of a table."""
 
     markdown = "markdown"
     latex = "latex"
     csv = "csv"
     json = "json"
+
+
+class ReportFormat(str, Enum):
+    """Output format of a report: that of its tables, or a page with all of them."""
+
+    markdown = "markdown"
+    latex = "latex"
+    csv = "csv"
+    json = "json"
+    html = "html"
 
 
 class TableName(str, Enum):
@@ -69,12 +83,13 @@ class Layout(str, Enum):
 @command
 def report(
     format_: Annotated[
-        Format | None, typer.Option("--format", help="None: a table for the terminal.")
+        ReportFormat | None,
+        typer.Option("--format", help="None: a table for the terminal; html: a page with all."),
     ] = None,
     table: Annotated[TableName, typer.Option("--table", help="Which table.")] = TableName.main,
     compare: Annotated[Compare | None, typer.Option("--compare", help="Beside ours.")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="A file, or a folder for --table all.")
+        Path | None, typer.Option("--out", help="A file, or a folder for --table all and html.")
     ] = None,
     spread: Annotated[Spread, typer.Option("--spread", help="Behind ±.")] = Spread.std,
     digits: Annotated[int, typer.Option("--digits", min=0, max=6)] = 2,
@@ -93,16 +108,13 @@ def report(
 
     tsbench report --format latex
     tsbench report --table all --format markdown --out tables/
+    tsbench report --format html --out report/
     """
-    from tsbench.bench.spec import method_label
-    from tsbench.data.own import own_name
     from tsbench.report import published, render
     from tsbench.report.records import collect
     from tsbench.report.tables import TABLES, Options
 
-    datasets = [own_name(name) for name in split_names(dataset or [])]
-    methods = [method_label(name) for name in split_names(method or [])]
-    runs = collect(results, protocol, datasets, methods)
+    runs = collect(results, protocol, split_names(dataset or []), split_names(method or []))
     for problem in runs.problems:
         say(f"notice: {problem}; left out")
     against = None
@@ -111,6 +123,9 @@ def report(
     elif compare is Compare.reference:
         against = published.reference(results / "reference", runs.protocol)
     options = Options(digits, against, data)
+    if format_ is ReportFormat.html:
+        _page(runs, options, spread, out)
+        return
     names = list(TABLES) if table is TableName.all else [table.value]
     made = [TABLES[name](runs, options) for name in names]
     if layout is Layout.methods:
@@ -122,7 +137,7 @@ def report(
         for each in made:
             render.terminal(each, spread.value, digits, stdout_width())
         return
-    renderer, ending = _renderers()[format_]
+    renderer, ending = _renderers()[Format(format_.value)]
     texts = {each.name: renderer(each, spread.value, digits) for each in made}
     if out is None:
         print("\n".join(texts.values()), end="")
@@ -153,6 +168,16 @@ def verify(
     print(verdict_line(judged))
     if any(j.verdict == "worse" for j in judged):
         raise typer.Exit(SOME_FAILED)
+
+
+def _page(runs: Collection, options: Options, spread: Spread, out: Path | None) -> None:
+    from tsbench.report.page.build import page, write_page
+
+    text = page(runs, options, spread.value)
+    if out is None:
+        print(text, end="")
+    else:
+        say(f"written to '{write_page(text, out)}'")
 
 
 def _renderers() -> dict[Format, tuple[Callable[..., str], str]]:

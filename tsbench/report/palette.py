@@ -6,7 +6,7 @@ within a family no colour comes twice, and the marker tells families apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 BLUE, RUST, GREEN, PINK, AMBER, SKY, WINE = range(7)
@@ -52,18 +52,22 @@ STYLES = {
 }
 
 
-def styles(labels: Iterable[str]) -> dict[str, Style]:
-    """A style for each label; what has none of its own gets a free one by its place.
+def styles(labels: Sequence[str]) -> dict[str, Style]:
+    """A style for each label: a method's own, and a variant's too if the method itself is away.
 
-    >>> found = styles(["er", "mine", "er+x"])
-    >>> found["er"] == STYLES["er"], len(set(found.values()))
-    (True, 3)
+    What has none gets a free one by its place.
+
+    >>> found = styles(["er", "er+x", "der+tuned", "mine"])
+    >>> found["er"] == STYLES["er"], found["der+tuned"] == STYLES["der"], len(set(found.values()))
+    (True, True, 4)
     """
-    found = {}
+    found: dict[str, Style] = {}
     strangers = 0
     for label in labels:
-        if label in STYLES:
-            found[label] = STYLES[label]
+        method = label.partition("+")[0]
+        own = STYLES.get(method)
+        if own and own not in found.values() and (label == method or method not in labels):
+            found[label] = own
             continue
         marker = STRANGER_MARKERS[strangers % len(STRANGER_MARKERS)]
         found[label] = _style(strangers % len(COLOURS), marker, DASHED)

@@ -19,6 +19,8 @@ class Cell:
     mark: Mark = ""
     notes: tuple[str, ...] = ()
     """Signs of footnotes."""
+    value: float | None = None
+    """The number that the word stands for, to sort by."""
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from statistics import fmean
 
 from tsbench.bench.names import stream_tasks
 from tsbench.console import amount
@@ -120,7 +121,7 @@ def time_table(runs: Collection, options: Options) -> Table:
             table.rows.append(Row((*headers, "s"), cells, rule=True))
             base = figure(runs.get(dataset, "ts-acl").seconds(machine))
             if base is not None:
-                relative = [Cell(text=f"{f.mean / base.mean:.2f} ×" if f else "–") for f in figures]
+                relative = [_times(f.mean / base.mean) if f else Cell() for f in figures]
                 table.rows.append(Row(("", "", "/ TS-ACL"), relative))
     return table
 
@@ -147,16 +148,12 @@ def memory_table(runs: Collection, options: Options) -> Table:
             records = runs.get(dataset, method).finished
             if not records:
                 continue
-            kept = [
-                figure([float(r["memory"]["kept_bytes"][kind]) for r in records]) for kind in kinds
-            ]
-            total = sum(k.mean for k in kept if k)
-            weights = figure([float(r["memory"]["parameters"]) for r in records])
-            peak = figure([float(p) for r in records if (p := r["memory"]["peak_bytes"])])
-            cells = [Cell(text=amount(k.mean) if k and k.mean else "0") for k in kept]
-            cells.append(Cell(text=amount(total)))
-            cells.append(Cell(text=f"{weights.mean:,.0f}" if weights else "–"))
-            cells.append(Cell(text=amount(peak.mean) if peak else "–"))
+            kept = [fmean(r["memory"]["kept_bytes"][kind] for r in records) for kind in kinds]
+            weights = fmean(r["memory"]["parameters"] for r in records)
+            peaks = [p for r in records if (p := r["memory"]["peak_bytes"])]
+            cells = [_bytes(k) for k in [*kept, sum(kept)]]
+            cells.append(Cell(text=f"{weights:,.0f}", value=weights))
+            cells.append(_bytes(fmean(peaks)) if peaks else Cell())
             header = dataset_title(dataset) if first else ""
             table.rows.append(Row((header, method_title(method)), cells, rule=first))
             first = False
@@ -212,7 +209,8 @@ def datasets_table(runs: Collection | None, options: Options) -> Table:
             str(each.classes),
             str(stream_tasks(each)),
         ]
-        table.rows.append(Row((title,), [Cell(text=w) for w in words]))
+        cells = [Cell(text=w, value=float(w) if w.isdigit() else None) for w in words]
+        table.rows.append(Row((title,), cells))
     return table
 
 
@@ -269,6 +267,14 @@ def _metric_cell(table: Table, group: Group, metric: str) -> Cell:
         notes.append(f"({found.seeds})")
         table.notes[SEEDS] = f"(n): n seeds where it is not {FULL_SEEDS}"
     return Cell(found, notes=tuple(notes))
+
+
+def _bytes(n: float) -> Cell:
+    return Cell(text=amount(n) if n else "0", value=n)
+
+
+def _times(ratio: float) -> Cell:
+    return Cell(text=f"{ratio:.2f} ×", value=ratio)
 
 
 def _partial_note(table: Table, groups: list[Group]) -> str:

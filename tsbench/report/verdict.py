@@ -72,19 +72,20 @@ def verdicts(runs: Collection | None, published: Published) -> list[Judged]:
     return judged
 
 
-def verdict_table(judged: list[Judged]) -> Table:
-    """A row a cell."""
+def verdict_table(judged: list[Judged], name: str = "paper") -> Table:
+    """A row a cell; ``name`` is whose figures ours are held against."""
     table = Table(
         name="verdict",
-        caption="Ours against the paper: a difference counts when it exceeds twice its standard "
+        caption=f"Ours against the {name}: a difference counts when it exceeds twice its standard "
         "error.",
         headers=("Data set", "Method", "Metric"),
-        columns=["ours", "paper", "Δ", "verdict"],
+        columns=["ours", name, "Δ", "verdict"],
         rows=[],
     )
     for j in judged:
-        difference = f"{j.ours.mean - j.theirs.mean:+.2f}" if j.ours else "–"
-        cells = [Cell(j.ours), Cell(j.theirs), Cell(text=difference), Cell(text=j.verdict)]
+        gap = j.ours.mean - j.theirs.mean if j.ours else None
+        shown = "–" if gap is None else f"{gap:+.2f}"
+        cells = [Cell(j.ours), Cell(j.theirs), Cell(text=shown, value=gap), Cell(text=j.verdict)]
         headers = (dataset_title(j.dataset), method_title(j.method), j.metric)
         table.rows.append(Row(headers, cells))
     return table
