@@ -12,12 +12,14 @@ import numpy as np
 from tsbench.data.arrays import Coverage, Split, Splits
 from tsbench.data.card import Card, RemoteFile, Tick
 from tsbench.data.raw import RawFile, RawFiles
-from tsbench.data.text import expect_rows, integers, read_table
+from tsbench.data.text import expect_rows
+from tsbench.data.ts import read_ts
 from tsbench.errors import UserError
 
 LENGTH = 315
 SERIES = 896 + 3582
 AXES = "XYZ"
+GESTURES = set("12345678")
 
 
 def prepare(raw: RawFiles, tick: Tick) -> Splits:
@@ -42,14 +44,13 @@ def _read(raw: RawFiles, split: str, tick: Tick, done: int) -> Split:
 
 
 def _read_ts(file: RawFile) -> tuple[np.ndarray, np.ndarray]:
-    """Series (N, 315) and labels 1..8 of a ``.ts`` file: ``v1,...,v315:label`` a line."""
-    text = file.read()
-    start = text.find(b"@data")
-    if start < 0:
-        raise UserError(f"'{file.path}' is not a .ts file: it has no @data line")
-    body = text[start + len(b"@data") :].lstrip(b" \t\r\n").replace(b":", b",")
-    table = read_table(file, LENGTH + 1, ",", data=body)
-    return table[:, :LENGTH], integers(file, table[:, LENGTH])
+    """Series (N, 315) and labels 1..8 of one axis."""
+    read = read_ts(file.read(), file.path)
+    if any(series.shape != (1, LENGTH) for series in read.series):
+        raise UserError(f"'{file.path}' is not one axis of {LENGTH} steps a series")
+    if not set(read.labels) <= GESTURES:
+        raise UserError(f"'{file.path}' has classes other than 1 to 8")
+    return np.concatenate(read.series), np.array(read.labels, np.int64)
 
 
 def _archive(axis: str, size: int) -> RemoteFile:
@@ -70,7 +71,7 @@ CARD = Card(
     title="UWave",
     channels=3,
     length=LENGTH,
-    class_names=tuple(f"gesture {i}" for i in range(1, 9)),
+    class_names=tuple(f"gesture {i}" for i in sorted(GESTURES)),
     input_norm="instance",
     dropout=0.0,
     memory_per_class=112,

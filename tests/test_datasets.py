@@ -101,7 +101,7 @@ def uwave_files() -> dict[str, str]:
                 ",".join(f"{ord(axis) + i + k / 1000:.3f}" for k in range(315)) + f":{i % 8 + 1}"
                 for i in range(24)
             ]
-            head = f"#about\n@problemName u{axis}\n@classLabel true 1 2\n@data\n"
+            head = f"#about\n@problemName u{axis}\n@classLabel true 1 2 3 4 5 6 7 8\n@data\n"
             files[f"UWaveGestureLibrary{axis}_{split}.ts"] = head + "\n".join(lines) + "\n"
     return files
 
@@ -122,7 +122,7 @@ def test_uwave_stacks_three_axes(tmp_path: Path) -> None:
         (
             "UWaveGestureLibraryX_TEST.ts",
             lambda t: t.replace("88.000,", "", 1),
-            "number of columns changed",
+            "not one axis of 315 steps",
         ),
     ],
 )
@@ -313,9 +313,13 @@ def test_fewer_samples_than_the_official_data_is_partial(tmp_path: Path) -> None
 
 
 def test_labels_are_whole_numbers(tmp_path: Path) -> None:
-    files = {n: t.replace(":3", ":3.5") for n, t in uwave_files().items()}
+    files = har_files()
+    files["UCI/test/y_test.txt"] = files["UCI/test/y_test.txt"].replace("3 ", "3.5 ")
     with pytest.raises(UserError, match="no whole number"):
-        prepare("uwave", write(tmp_path, files))
+        prepare("uci-har", write(tmp_path / "har", files))
+    files = {n: t.replace(" 3 ", " 9 ").replace(":3", ":9") for n, t in uwave_files().items()}
+    with pytest.raises(UserError, match="other than 1 to 8"):
+        prepare("uwave", write(tmp_path / "uwave", files))
 
 
 def grabmyo_files(form: str = "32 2048 10240") -> dict[str, str | bytes]:

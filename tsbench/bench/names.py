@@ -10,6 +10,7 @@ from tsbench.console import say
 from tsbench.data.arrays import HOLD_OUT_BELOW
 from tsbench.data.card import Card
 from tsbench.data.catalogue import PAPER, card
+from tsbench.data.own import bring, is_own
 from tsbench.data.prepared import read_manifest
 from tsbench.data.stream import FIRST_SEED, VALIDATION_TASKS
 from tsbench.errors import UserError
@@ -29,7 +30,10 @@ def choose_seeds(count: int | None, seeds: list[int]) -> list[int]:
 
 
 def choose_datasets(names: list[str], root: Path) -> list[str]:
-    """Names given, ``all`` five, or, with none given, every prepared one of the five."""
+    """Names given, ``all`` five, or, with none given, every prepared one of the five.
+
+    People's own, given by their place, are prepared, and go by their name from here on.
+    """
     if not names:
         prepared = []
         for name in PAPER:
@@ -47,8 +51,7 @@ def choose_datasets(names: list[str], root: Path) -> list[str]:
     chosen: list[str] = []
     for name in names:
         chosen += PAPER if name == "all" else [name]
-    for name in chosen:
-        card(name)
+    chosen = [bring(name, root).name if is_own(name) else card(name, root).name for name in chosen]
     return list(dict.fromkeys(chosen))
 
 

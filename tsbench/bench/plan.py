@@ -85,7 +85,7 @@ def _expect_distinct(specs: list[RunSpec]) -> None:
 
 
 def _verified(name: str, root: Path) -> Dataset:
-    dataset = load(card(name), root)
+    dataset = load(card(name, root), root)
     verify(dataset)
     say(f"{name}: {authenticity(dataset.card, dataset.manifest)}")
     return dataset

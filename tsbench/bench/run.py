@@ -87,7 +87,7 @@ def execute(spec: RunSpec, machine: Machine, progress: Progress) -> dict[str, An
     if machine.device != "cpu":  # on the CPU all we use is; asking there costs two seconds
         torch.use_deterministic_algorithms(True, warn_only=True)
         warnings.filterwarnings("ignore", message=".*deterministic.*")
-    dataset = load(card(spec.dataset), machine.data)
+    dataset = load(card(spec.dataset, machine.data), machine.data)
     if dataset.digest != spec.data_digest:
         raise UserError(f"{spec.dataset} has been prepared anew since this run was planned")
     stream = make_stream(dataset, spec.seed, spec.stream)
@@ -144,12 +144,15 @@ def execute(spec: RunSpec, machine: Machine, progress: Progress) -> dict[str, An
 
 
 def data_section(dataset: Dataset) -> dict[str, Any]:
-    """What the record says of its data."""
-    return {
+    """What the record says of its data; of somebody's own also the card."""
+    section = {
         "digest": dataset.digest,
         "complete": dataset.complete,
         "coverage": str(dataset.splits.coverage),
     }
+    if "card" in dataset.manifest:
+        section["card"] = dataset.manifest["card"]
+    return section
 
 
 @dataclass

@@ -45,7 +45,7 @@ def matrix_status(
     """Look up every run of methods × data sets × seeds."""
     records, problems = Store(results).records()
     chosen = choose_datasets(datasets, data)
-    digests = {name: (read_manifest(card(name), data) or {}).get("digest") for name in chosen}
+    digests = {n: (read_manifest(card(n, data), data) or {}).get("digest") for n in chosen}
     states: dict[tuple[str, str, int], str] = {}
     seconds: dict[tuple[str, str], list[float]] = {}
     for record in records:

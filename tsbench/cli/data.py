@@ -33,25 +33,41 @@ def download(
     """
     from tsbench.data.catalogue import PAPER, card
     from tsbench.data.obtain import obtain
+    from tsbench.data.own import bring, is_own
 
     wanted = split_names(names or [])
     if names and not wanted:
         raise UserError("the name of the data set is empty")
     if source is not None:
         _expect_readable(source)
-    cards = [card(name) for name in wanted or PAPER]
+    chosen = [_place(name, data) for name in wanted or PAPER]
     failed, absent = [], []
-    for each in cards:
+    for each in chosen:
         try:
-            obtain(each, data, source, force)
+            if is_own(each):
+                name = bring(each, data, source, force, fetch=True).name
+                say(f"{name}: ready, from now on also by its name: --dataset {name}")
+            else:
+                obtain(card(each), data, source, force)
         except NotHere as error:
-            absent.append(each.name)
+            absent.append(each)
             say(f"error: {error}" if wanted else f"{error}; passed over")
         except UserError as error:
-            failed.append(each.name)
+            failed.append(each)
             say(f"error: {error}")
-    if failed or (absent and (wanted or len(absent) == len(cards))):
+    if failed or (absent and (wanted or len(absent) == len(chosen))):
         raise typer.Exit(BAD_INPUT)
+
+
+def _place(name: str, data: Path) -> str:
+    """The name, or where somebody's own data set of that name comes from; raises if unknown."""
+    from tsbench.data.catalogue import card
+    from tsbench.data.own import is_own
+
+    if is_own(name):
+        return name
+    origin = card(name, data).origin
+    return name if origin is None else origin.path
 
 
 def _expect_readable(source: Path) -> None:
@@ -66,11 +82,11 @@ def _expect_readable(source: Path) -> None:
 def describe_datasets(data: Path) -> list[dict[str, Any]]:
     """What ``tsbench list datasets`` tells, a dict a data set."""
     from tsbench.data.catalogue import DATASETS, card
-    from tsbench.data.prepared import authenticity, read_manifest
+    from tsbench.data.prepared import authenticity, read_manifest, stored_names
 
     rows = []
-    for name in DATASETS.names():
-        each = card(name)
+    for name in [*DATASETS.names(), *stored_names(data)]:
+        each = card(name, data)
         try:
             manifest = read_manifest(each, data)
             problem = None

@@ -110,11 +110,15 @@ def report(
     tsbench report --table all --format markdown --out tables/
     tsbench report --format html --out report/
     """
+    from tsbench.bench.spec import method_label
+    from tsbench.data.own import own_name
     from tsbench.report import published, render
     from tsbench.report.records import collect
     from tsbench.report.tables import TABLES, Options
 
-    runs = collect(results, protocol, split_names(dataset or []), split_names(method or []))
+    datasets = [own_name(name) for name in split_names(dataset or [])]
+    methods = [method_label(name) for name in split_names(method or [])]
+    runs = collect(results, protocol, datasets, methods)
     for problem in runs.problems:
         say(f"notice: {problem}; left out")
     against = None

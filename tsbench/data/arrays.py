@@ -8,12 +8,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tsbench.data.card import Card
-from tsbench.data.split import plain_split
+from tsbench.data.split import class_split, plain_split
 from tsbench.errors import UserError
 
 HOLD_OUT_BELOW = 5
 """With fewer tasks than this both streams use all classes, and the validation stream is tested on
 a tenth held out of the training data (the published rule for UCI-HAR and UWave)."""
+
+
+LEAST_CLASSES = 4
+"""Of people's own data: two tasks. Partial data of the published sets may have a single task."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,8 @@ def finish(card: Card, splits: Splits) -> Splits:
                 f"{card.name}: {name} has shape {split.x.shape} {split.x.dtype}, "
                 f"expected {expected} float32"
             )
+        if any(len(a) != len(split) for a in split.arrays().values()) or split.y.dtype.kind != "i":
+            raise UserError(f"{card.name}: {name} needs one whole number as label for each series")
         if not np.isfinite(split.x).all():
             raise UserError(f"{card.name}: {name} holds NaN or infinite values")
         if len(split) and not (split.y.min() >= 0 and split.y.max() < card.classes):
@@ -114,12 +120,18 @@ def finish(card: Card, splits: Splits) -> Splits:
     usable = usable_classes(
         class_counts(splits.train, card.classes), class_counts(splits.test, card.classes)
     )
-    if len(usable) < 2:
+    least = 2 if card.origin is None else LEAST_CLASSES
+    if len(usable) < least:
         raise UserError(
             f"{card.name}: only {len(usable)} class(es) with enough samples in this data "
-            f"({splits.coverage}); a task needs two. Get more of the data from {card.page}"
+            f"({splits.coverage}), {least} are needed: two a task, with two samples each to train "
+            "on and one to test on" + (f"; get more from {card.page}" if card.page else "")
         )
     if splits.val is None and len(usable) // 2 < HOLD_OUT_BELOW:
-        kept, held = plain_split(len(splits.train), 0.1)
+        kept, held = (
+            plain_split(len(splits.train), 0.1)
+            if card.origin is None
+            else class_split(splits.train.y, 0.1, seed=0)  # keeps classes of two or three samples
+        )
         splits = replace(splits, train=splits.train.take(kept), val=splits.train.take(held))
     return splits

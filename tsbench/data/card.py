@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -47,6 +48,16 @@ class Listing:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where somebody's own data set comes from."""
+
+    path: str
+    """``file.py:name`` or the path of a YAML card, in full."""
+    digest: str = ""
+    """Over the files it is made from; empty where it is made anew each time."""
+
+
+@dataclass(frozen=True)
 class Card:
     """A data set: where it comes from, what it looks like, how the benchmark uses it."""
 
@@ -59,9 +70,9 @@ class Card:
     dropout: float
     memory_per_class: int
     """The published constant 'samples per class'; 5 % of it, a class, is the replay budget."""
-    licence: str
-    citation: str
-    page: str
+    licence: str = ""
+    citation: str = ""
+    page: str = ""
     """Where a person finds the data by hand."""
     prepare: Callable[[RawFiles, Tick], Splits] | None = None
     generate: Callable[[], Splits] | None = None
@@ -74,10 +85,19 @@ class Card:
     """Known digests of prepared splits, of the complete official data."""
     published_counts: Mapping[str, int] = field(default_factory=dict)
     """Samples per split when complete."""
+    origin: Origin | None = None
+    """For data sets that are not part of an installed package."""
 
     def __post_init__(self) -> None:
-        if (self.prepare is None) == (self.generate is None):
+        both = self.prepare is not None and self.generate is not None
+        neither = self.prepare is None and self.generate is None
+        if both or (neither and self.origin is None):  # of what is prepared, neither is needed
             raise UserError(f"data set '{self.name}': give either prepare or generate, not both")
+
+    @property
+    def reference(self) -> str:
+        """What to call it on the command line."""
+        return self.name if self.origin is None else shlex.quote(self.origin.path)
 
     @property
     def classes(self) -> int:

@@ -89,6 +89,13 @@ def _prepare(
             named = "" if str(error).startswith(card.name) else f"{card.name}: "
             raise type(error)(f"{named}{error}") from error
     sources = _local_sources(card, raw) if fetched is None else _summary(fetched)
+    return keep(card, splits, sources, root, started)
+
+
+def keep(
+    card: Card, splits: Splits, sources: list[dict[str, Any]], root: Path, started: float
+) -> dict[str, Any]:
+    """Store what has been read, and tell what it is."""
     size = sum(a.nbytes for _, split in splits.items() for a in split.arrays().values())
     expect_space(root, size, shutil.disk_usage(root).free)
     manifest = save(card, splits, sources, root)
@@ -99,7 +106,7 @@ def _prepare(
             say(f"{card.name}: {note.replace('_', ' ')}: {count}")
     if not splits.coverage.complete:
         say(f"{card.name}: notice: partial data, {splits.coverage}; every result is marked so")
-    else:
+    elif card.origin is None:
         say(f"{card.name}: {authenticity(card, manifest)}")
     return manifest
 

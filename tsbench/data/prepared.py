@@ -6,8 +6,10 @@ the manifest is put in place by one rename, so what loads is always whole.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import shutil
 import uuid
 from dataclasses import asdict, dataclass
@@ -19,12 +21,27 @@ import numpy as np
 
 from tsbench import __version__
 from tsbench.data.arrays import Coverage, Split, Splits, class_counts, finish, usable_classes
-from tsbench.data.card import Card
+from tsbench.data.card import Card, Origin
 from tsbench.disk import write_whole
 from tsbench.errors import UserError
 
 SCHEMA = 1
 KEYS = {"splits", "digest", "complete", "coverage", "notes", "folder", "shape", "unexpected_counts"}
+NAME = re.compile(r"\w[\w.-]{0,63}")
+"""Names of data sets: they are names of folders, too."""
+STORED = (
+    "title",
+    "channels",
+    "length",
+    "class_names",
+    "input_norm",
+    "dropout",
+    "memory_per_class",
+    "licence",
+    "citation",
+    "page",
+)
+"""What a manifest keeps of the card of somebody's own data set."""
 
 
 class NewerSchema(UserError):
@@ -62,6 +79,15 @@ def home(root: Path, card: Card) -> Path:
     return root / card.name
 
 
+def data_digest(card: Card, splits: Splits) -> str:
+    """Digest over all arrays, and for somebody's own data over what else changes a run."""
+    digest = splits.digest()
+    if card.origin is None:
+        return digest
+    used = (digest, card.classes, card.input_norm, card.dropout, card.memory_per_class)
+    return hashlib.sha256(json.dumps(used).encode()).hexdigest()
+
+
 def describe(card: Card, splits: Splits, sources: list[dict[str, Any]]) -> dict[str, Any]:
     """The manifest of prepared arrays."""
     described = {
@@ -77,6 +103,10 @@ def describe(card: Card, splits: Splits, sources: list[dict[str, Any]]) -> dict[
         for name, split in splits.items()
         if card.published_counts.get(name, len(split)) != len(split)
     ]
+    own = {}
+    if card.origin is not None:
+        kept = {key: getattr(card, key) for key in STORED}
+        own = {"origin": asdict(card.origin), "card": {**kept, "class_names": [*card.class_names]}}
     return {
         "schema": SCHEMA,
         "dataset": card.name,
@@ -88,8 +118,9 @@ def describe(card: Card, splits: Splits, sources: list[dict[str, Any]]) -> dict[
         "unexpected_counts": ", ".join(unexpected) if splits.coverage.complete else "",
         "notes": splits.notes,
         "splits": described,
-        "digest": splits.digest(),
+        "digest": data_digest(card, splits),
         "sources": sources,
+        **own,
     }
 
 
@@ -133,7 +164,7 @@ def remove_leftovers(folder: Path, keep: str) -> None:
 def read_manifest(card: Card, root: Path) -> dict[str, Any] | None:
     """The manifest, or None when the data set is not prepared."""
     path = home(root, card) / "manifest.json"
-    again = f"prepare it again: tsbench download {card.name} --force"
+    again = f"prepare it again: tsbench download {card.reference} --force"
     try:
         manifest = json.loads(path.read_text())
     except FileNotFoundError:
@@ -152,6 +183,37 @@ def read_manifest(card: Card, root: Path) -> dict[str, Any] | None:
     return manifest
 
 
+def stored_card(name: str, root: Path) -> Card | None:
+    """The card of somebody's own data set that is prepared under ``root``, or None."""
+    if not NAME.fullmatch(name):
+        return None
+    path = root / name / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text())
+        if not isinstance(manifest, dict) or "card" not in manifest:
+            return None
+        about = {key: manifest["card"][key] for key in STORED}
+        about["class_names"] = tuple(about["class_names"])
+        return Card(name=name, origin=Origin(**manifest["origin"]), **about)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(f"'{path}' cannot be read ({error}); remove it") from error
+
+
+def stored_names(root: Path) -> list[str]:
+    """People's own data sets that are prepared under ``root``."""
+    names = sorted(path.parent.name for path in root.glob("*/manifest.json"))
+    return [name for name in names if _is_own(name, root)]
+
+
+def _is_own(name: str, root: Path) -> bool:
+    try:
+        return stored_card(name, root) is not None
+    except UserError:
+        return False
+
+
 def load(card: Card, root: Path) -> Dataset:
     """The data set from disk, memory-mapped; generated on the spot if it is that kind."""
     if card.generate is not None:
@@ -159,7 +221,7 @@ def load(card: Card, root: Path) -> Dataset:
         return Dataset(card, splits, describe(card, splits, sources=[]))
     manifest = read_manifest(card, root)
     if manifest is None:
-        raise UserError(f"{card.name} is not prepared; run: tsbench download {card.name}")
+        raise UserError(f"{card.name} is not prepared; run: tsbench download {card.reference}")
     while True:
         try:
             return _load_arrays(card, root, manifest)
@@ -191,24 +253,24 @@ def _load_split(card: Card, folder: Path, name: str, about: dict[str, Any]) -> S
     except (OSError, ValueError) as error:
         raise UserError(
             f"the prepared arrays of {card.name} are damaged ({error}); "
-            f"run: tsbench download {card.name} --force"
+            f"run: tsbench download {card.reference} --force"
         ) from error
     lengths = {len(array) for array in split.arrays().values()}
     if split.x.shape[1:] != (card.channels, card.length) or lengths != {about["samples"]}:
         raise UserError(
             f"the prepared arrays of {card.name} do not fit their manifest; "
-            f"run: tsbench download {card.name} --force"
+            f"run: tsbench download {card.reference} --force"
         )
     return split
 
 
 def verify(dataset: Dataset) -> None:
     """Raise unless the arrays on disk are, bit for bit, those of the manifest."""
-    if dataset.splits.digest() != dataset.digest:
-        name = dataset.card.name
+    card = dataset.card
+    if data_digest(card, dataset.splits) != dataset.digest:
         raise UserError(
-            f"the prepared arrays of {name} have changed since they were prepared; "
-            f"run: tsbench download {name} --force"
+            f"the prepared arrays of {card.name} have changed since they were prepared; "
+            f"run: tsbench download {card.reference} --force"
         )
 
 
@@ -220,6 +282,8 @@ def authenticity(card: Card, manifest: dict[str, Any]) -> str:
     ]
     if not manifest["sources"]:
         return "built in"
+    if card.origin is not None and manifest["complete"]:
+        return f"from '{card.origin.path}'"
     if not manifest["complete"]:
         return f"partial: {Coverage(**manifest['coverage'])}"
     if any(match is False for match in known):

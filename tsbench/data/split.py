@@ -1,7 +1,8 @@
-"""The published train/test splits: scikit-learn's ``train_test_split(random_state=0)`` on numpy.
+"""Splits into training and test data, as index arrays.
 
-Both functions return index arrays equal, element for element, to what scikit-learn gives for
-``arange(n)``; the tests compare them over many sizes and class balances.
+``plain_split`` and ``stratified_split`` are the published ones: equal, element for element, to what
+scikit-learn's ``train_test_split(random_state=0)`` gives for ``arange(n)``; the tests compare them
+over many sizes and class balances. ``class_split`` and ``subject_split`` are for people's own data.
 """
 
 from __future__ import annotations
@@ -11,6 +12,10 @@ import math
 import numpy as np
 
 from tsbench.errors import UserError
+from tsbench.randomness import generator
+
+LEFT = 2
+"""Samples of a class that stay for training before any is held out."""
 
 
 def plain_split(n: int, test_share: float) -> tuple[np.ndarray, np.ndarray]:
@@ -46,6 +51,33 @@ def stratified_split(labels: np.ndarray, test_share: float) -> tuple[np.ndarray,
     train = random.permutation(np.concatenate(train_parts))
     test = random.permutation(np.concatenate(test_parts))
     return train, test
+
+
+def class_split(labels: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Indices (train, test), in order, with ``share`` of each class held out.
+
+    At least one sample of a class is held out if that leaves two; classes may be of any size.
+
+    >>> class_split(np.array([0, 0, 0, 0, 1, 1, 1, 2]), 0.25, seed=0)[1]
+    array([1, 5])
+    """
+    held = np.zeros(len(labels), bool)
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        count = max(0, min(max(1, round(share * len(members))), len(members) - LEFT))
+        held[generator(seed, "split by class", label).permutation(members)[:count]] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def subject_split(subjects: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Indices (train, test), in order; random subjects are held out until ``share`` is reached."""
+    names, counts = np.unique(subjects, return_counts=True)
+    if len(names) < 2:
+        raise UserError("one subject only: say 'split_by: class' in the card")
+    order = generator(seed, "split by subject").permutation(len(names))[:-1]  # one stays at least
+    enough = int(np.searchsorted(np.cumsum(counts[order]), share * len(subjects))) + 1
+    held = np.isin(subjects, names[order[:enough]])
+    return np.flatnonzero(~held), np.flatnonzero(held)
 
 
 def _share_out(counts: np.ndarray, draws: int, random: np.random.RandomState) -> np.ndarray:

@@ -1,0 +1,276 @@
+"""People's own data sets: a folder with a YAML card, or a card in a Python file.
+
+They are prepared under the data folder like any other, and their card goes into the manifest: a
+run, in whatever process or on whatever machine, needs a name and the prepared arrays, not the place
+they come from. When that place changes they are prepared again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tsbench import __version__
+from tsbench.console import Meter, say
+from tsbench.data.arrays import HOLD_OUT_BELOW, Splits, class_counts, finish
+from tsbench.data.card import Card, Origin, Tick
+from tsbench.data.catalogue import DATASETS
+from tsbench.data.catalogue import card as known_card
+from tsbench.data.collection import LEAST_MEMORY, open_collection
+from tsbench.data.download import hash_file
+from tsbench.data.obtain import keep, obtain
+from tsbench.data.prepared import NAME, Dataset, describe, home, load, read_manifest, stored_card
+from tsbench.data.stream import CLASSES_PER_TASK, VALIDATION_TASKS
+from tsbench.disk import locked
+from tsbench.errors import UserError
+
+LEAST_STEPS = 9
+"""The shortest series that every method takes."""
+SHOWN = 12
+"""Class names that are told at most."""
+RESERVED = ("all", "default")
+
+Read = Callable[[Tick], tuple[Card, Splits]]
+
+
+def is_own(reference: str) -> bool:
+    """Whether a data set is given by its place, not by its name."""
+    return _in_file(reference) or reference.endswith((".yaml", ".yml")) or _is_path(reference)
+
+
+def own_name(reference: str) -> str:
+    """The name of the data set at a place; what is no place is a name already."""
+    if not is_own(reference):
+        return reference
+    with _told(reference):
+        if _in_file(reference):
+            return _card_in_file(reference).name
+        return open_collection(Path(reference)).name
+
+
+def bring(
+    reference: str,
+    root: Path,
+    source: Path | None = None,
+    force: bool = False,
+    fetch: bool = False,
+) -> Card:
+    """The data set at a place, prepared under ``root`` as it is now.
+
+    ``source`` is where the files are that its card would have downloaded; without it they are
+    fetched only if ``fetch``.
+    """
+    with _told(reference):
+        if not _in_file(reference):
+            folder = open_collection(Path(reference))
+            _expect_free(folder.name)
+            return _prepared(folder.origin, root, folder.name, folder.read, folder.sources, force)
+        card = _card_in_file(reference)
+        origin, generate = card.origin, card.generate
+        assert origin is not None
+        path = Path(origin.path.rpartition(":")[0])
+        digest, size = hash_file(path)
+        if generate is None:
+            origin = replace(origin, digest=digest)
+            return _obtained(replace(card, origin=origin), path, root, source, force, fetch)
+        sources = [{"name": path.name, "sha256": digest, "bytes": size}]
+        return _prepared(origin, root, card.name, lambda tick: (card, generate()), sources, force)
+
+
+def read_once(reference: str) -> tuple[Card, Splits]:
+    """The data set at a place, read and checked, and not stored; not for what is downloaded."""
+    with _told(reference):
+        if not _in_file(reference):
+            return _finished(*open_collection(Path(reference)).read(_silent))
+        card = _card_in_file(reference)
+        if card.generate is None:
+            raise UserError(f"{card.name} has to be downloaded first: tsbench download {reference}")
+        return _finished(card, card.generate())
+
+
+def _silent(done: int, total: int) -> None:
+    pass
+
+
+def _is_path(reference: str) -> bool:
+    return reference in (".", "..") or "/" in reference or "\\" in reference
+
+
+def _in_file(reference: str) -> bool:
+    return ".py:" in reference or reference.endswith(".py")
+
+
+@contextlib.contextmanager
+def _told(reference: str) -> Iterator[None]:
+    """Whatever goes wrong inside is the data set's fault, and says whose; prints go to stderr."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    except UserError as error:
+        place = reference.rpartition(":")[0] if _in_file(reference) else reference
+        named = "" if place and place in str(error) else f"{reference}: "
+        raise type(error)(f"{named}{error}") from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise UserError(f"{reference}: cannot use '{error.filename}': {reason}") from error
+    except (Exception, SystemExit) as error:
+        raise UserError(f"{reference}: {type(error).__name__}: {error}") from error
+
+
+def _card_in_file(reference: str) -> Card:
+    card = known_card(reference)
+    _expect_free(card.name)
+    path, _, name = reference.rpartition(":")
+    return replace(card, origin=Origin(f"{Path(path).resolve()}:{name}"))
+
+
+def _expect_free(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise UserError(f"'{name}' is no name for a data set: use letters, digits, '-', '_', '.'")
+    if name in RESERVED or name in DATASETS.names():
+        raise UserError(f"the name '{name}' is taken; give the data set another one")
+
+
+def _prepared(
+    origin: Origin,
+    root: Path,
+    name: str,
+    read: Read,
+    sources: list[dict[str, Any]],
+    force: bool,
+) -> Card:
+    """What ``read`` gives, stored unless it is there already."""
+    before = _before(name, root)
+    if before is not None and not force and _same(before, origin):
+        return before.card
+    started = time.monotonic()
+    with Meter(f"{name}: reading", 1) as meter:
+        card, splits = read(meter.to)
+    card, splits = _finished(replace(card, origin=origin), splits)
+    if before is not None and not force:
+        now = describe(card, splits, sources)
+        if all(before.manifest[key] == now[key] for key in ("digest", "card")):
+            return before.card
+        _expect_ours(before, origin)
+        say(f"{name}: has changed since it was prepared; earlier runs are of other data")
+    with locked(home(root, card) / ".lock", lambda: _waiting(name)):
+        keep(card, splits, sources, root, started)
+    return _introduced(card, root)
+
+
+def _obtained(
+    card: Card, path: Path, root: Path, source: Path | None, force: bool, fetch: bool
+) -> Card:
+    """A data set of files that are downloaded, or that lie beside the card."""
+    assert card.origin is not None
+    before = _before(card.name, root)
+    if before is not None and not force:
+        if _same(before, card.origin):
+            return before.card
+        _expect_ours(before, card.origin)
+        say(f"{card.name}: its file has changed since it was prepared; preparing again")
+    raw = home(root, card) / "raw"
+    if source is None and not card.download_bytes:
+        source = path.parent
+    elif source is None and before is not None and not force and raw.is_dir():
+        source = raw
+    elif source is None and not fetch:
+        raise UserError(f"{card.name} is not prepared; run: tsbench download {card.reference}")
+    _expect_sound(card)
+    obtain(card, root, source, force=force or before is not None)
+    return _introduced(card, root)
+
+
+def _before(name: str, root: Path) -> Dataset | None:
+    """What is prepared under this name, if it can be used."""
+    try:
+        card = stored_card(name, root)
+        manifest = None if card is None else read_manifest(card, root)
+        if card is None or manifest is None:
+            return None
+        return load(card, root)
+    except UserError as error:
+        say(f"notice: {error}; preparing again")
+        return None
+
+
+def _same(before: Dataset, origin: Origin) -> bool:
+    """Made of the same files, by the same tsbench."""
+    assert before.card.origin is not None
+    alike = before.card.origin.digest == origin.digest and bool(origin.digest)
+    return alike and before.manifest["tsbench"] == __version__
+
+
+def _expect_ours(before: Dataset, origin: Origin) -> None:
+    """Two places with one name would overwrite each other's arrays and records."""
+    assert before.card.origin is not None
+    other = before.card.origin.path
+    file = other.rpartition(":")[0] if _in_file(other) else other
+    if other != origin.path and Path(file).exists():
+        raise UserError(
+            f"there is another data set called '{before.card.name}', from '{other}'; "
+            "give one of them another name"
+        )
+
+
+def _waiting(name: str) -> None:
+    say(f"{name}: another process is at it, waiting")
+
+
+def _finished(card: Card, splits: Any) -> tuple[Card, Splits]:
+    if not isinstance(splits, Splits):
+        raise UserError(f"what it gives is a {type(splits).__name__}, not tsbench Splits")
+    _expect_sound(card)
+    return card, finish(card, splits)
+
+
+def _expect_sound(card: Card) -> None:
+    """Card values with which every method works."""
+    if card.length < LEAST_STEPS:
+        raise UserError(
+            f"series of {card.length} steps; methods need {LEAST_STEPS} at least: "
+            f"'length: {LEAST_STEPS}' and 'unequal: resample' in a YAML card give that"
+        )
+    if card.input_norm == "layer" and card.channels == 1:
+        raise UserError("'input_norm: layer' would turn a single channel into zeros; use instance")
+    if card.input_norm not in ("layer", "instance", "none"):
+        raise UserError(f"input_norm must be layer, instance or none, not '{card.input_norm}'")
+    if not 0 <= card.dropout < 1:
+        raise UserError(f"dropout must be at least 0 and below 1, not {card.dropout}")
+    if card.memory_per_class < LEAST_MEMORY:
+        raise UserError(
+            f"memory_per_class must be at least {LEAST_MEMORY}, not {card.memory_per_class}: "
+            "5 % of it are what a replay method may keep a class"
+        )
+
+
+def _introduced(card: Card, root: Path) -> Card:
+    """The card as stored; says what the classes are and what becomes of them."""
+    dataset = load(card if card.generate is None else replace(card, generate=None), root)
+    name, usable = card.name, dataset.usable
+    names = ", ".join(card.class_names[:SHOWN])
+    more = ", …" if card.classes > SHOWN else ""
+    say(f"{name}: {card.classes} classes, in this order: {names}{more}")
+    test = class_counts(dataset.splits.test, card.classes)
+    train = class_counts(dataset.splits.train, card.classes)
+    if dataset.splits.val is not None:
+        train = train + class_counts(dataset.splits.val, card.classes)
+    for k in sorted(set(range(card.classes)) - set(usable)):
+        say(
+            f"{name}: notice: class '{card.class_names[k]}' is left out: {train[k]} series to "
+            f"train on and {test[k]} to test on, 2 and 1 are needed"
+        )
+    if len(usable) % CLASSES_PER_TASK:
+        say(f"{name}: notice: an odd number of classes; each seed leaves one out, its last")
+    tasks = len(usable) // CLASSES_PER_TASK
+    if tasks < HOLD_OUT_BELOW:
+        say(f"{name}: {tasks} tasks of two classes")
+    else:
+        rest = tasks - VALIDATION_TASKS
+        say(f"{name}: {VALIDATION_TASKS} tasks in the validation stream, {rest} in the experiment")
+    return dataset.card
