@@ -79,8 +79,13 @@ def choose_device(name: str) -> str:
     return name
 
 
-def execute(spec: RunSpec, machine: Machine, progress: Progress) -> dict[str, Any]:
-    """Do a run and return its record."""
+def execute(
+    spec: RunSpec,
+    machine: Machine,
+    progress: Progress,
+    look: Callable[[Method, Stream], None] | None = None,
+) -> dict[str, Any]:
+    """Do a run and return its record; ``look`` gets the method when it has learned everything."""
     started = time.perf_counter()
     importlib.import_module("torch._dynamo")  # or the first optimiser does it, on the clock
     torch.set_num_threads(machine.threads)
@@ -115,6 +120,8 @@ def execute(spec: RunSpec, machine: Machine, progress: Progress) -> dict[str, An
         tuning -= shared.spent  # training that learning is charged for
     method = kind(context, settings)
     outcome = run_stream(method, stream, shared)
+    if look is not None:
+        look(method, stream)
     return {
         "schema": SCHEMA,
         "status": "ok",

@@ -27,6 +27,7 @@ class Kind(str, Enum):
     pareto = "pareto"
     matrix = "matrix"
     confusion = "confusion"
+    features = "features"
 
 
 class Against(str, Enum):
@@ -34,6 +35,13 @@ class Against(str, Enum):
 
     time = "time"
     bytes = "bytes"
+
+
+class Projection(str, Enum):
+    """How features get into the plane."""
+
+    pca = "pca"
+    tsne = "tsne"
 
 
 @command
@@ -48,6 +56,9 @@ def figure(
     against: Annotated[
         Against | None, typer.Option("--against", help="Of pareto: only this [both].")
     ] = None,
+    projection: Annotated[
+        Projection, typer.Option("--projection", help="Of features.")
+    ] = Projection.pca,
     protocol: Annotated[
         str | None, typer.Option("--protocol", help="Such as exp-ln-100 or exp-bn-100.")
     ] = None,
@@ -58,6 +69,8 @@ def figure(
 
     tsbench figure curves --out curves.pdf
     tsbench figure confusion --dataset uwave --method ts-acl --out confusion.png
+
+    'features' trains the run again, since records hold none.
     """
     from tsbench.report import canvas, figures, run_figures
     from tsbench.report.records import collect
@@ -77,6 +90,12 @@ def figure(
         else:
             record = run_figures.choose_run(runs, seed)
             say(f"run: {run_figures.run_title(record)}")
-            drawing = run_figures.OF_A_RUN[kind.value](record)
+            if kind is Kind.features:
+                from tsbench.report.features import features_of
+
+                found = features_of(record, data, results)
+                drawing = run_figures.feature_map(record, found, projection.value)
+            else:
+                drawing = run_figures.OF_A_RUN[kind.value](record)
         canvas.write(drawing, out)
     say(f"written to '{out}'")

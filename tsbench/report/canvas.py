@@ -6,7 +6,7 @@ import contextlib
 import io
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from tsbench.report.palette import Style
 from tsbench.report.records import method_title
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
@@ -138,30 +139,42 @@ def legend(
     """All methods by name, in the spare panel or below, and notes."""
     from matplotlib.lines import Line2D
 
-    handles = [
+    handles: list[Artist] = [
         Line2D([], [], **line(look, 1 if look.marker == "*" else 2)) for look in looks.values()
     ]
     labels = [method_title(method) for method in looks]
-    title = wrapped(notes, drawing)
-    about: dict[str, Any] = {
-        "title": title,
-        "title_fontsize": 6,
-        "alignment": "left",
-        "handlelength": 3,
-    }
-    column = 0.55 + 0.06 * max(map(len, labels))  # inches
     if spare is not None:
         spare.axis("off")
         place = spare.get_subplotspec()
         assert place is not None
         share = len(place.colspan) / place.get_gridspec().ncols
-        if 2 * column < share * drawing.get_figwidth():
+        if 2 * _column(labels) < share * drawing.get_figwidth():
+            about = _about(wrapped(notes, drawing))
             spare.legend(handles, labels, loc="center", ncols=2, **about).set_in_layout(False)
             return
-    columns = max(1, min(6, int(drawing.get_figwidth() / column)))
-    rows = -(-len(looks) // columns) + 0.9 * len(title.split("\n"))
-    drawing.set_figheight(drawing.get_figheight() + 0.15 * rows + 0.1)
-    drawing.legend(handles, labels, loc="outside lower center", ncols=columns, **about)
+    legend_below(drawing, handles, labels, notes)
+
+
+def legend_below(
+    drawing: Drawing, handles: Sequence[Artist], labels: Sequence[str], notes: list[str]
+) -> None:
+    """A legend under all panels, for which the figure grows."""
+    title = wrapped(notes, drawing)
+    most = max(1, min(6, int(drawing.get_figwidth() / _column(labels))))
+    rows = -(-len(labels) // most)
+    columns = -(-len(labels) // rows)
+    lines = rows + 0.9 * len(title.split("\n"))
+    drawing.set_figheight(drawing.get_figheight() + 0.15 * lines + 0.1)
+    drawing.legend(handles, labels, loc="outside lower center", ncols=columns, **_about(title))
+
+
+def _column(labels: Sequence[str]) -> float:
+    """Inches that a column of a legend takes."""
+    return 0.55 + 0.06 * max(map(len, labels))
+
+
+def _about(title: str) -> dict[str, Any]:
+    return {"title": title, "title_fontsize": 6, "alignment": "left", "handlelength": 3}
 
 
 def write(drawing: Drawing, out: Path) -> None:

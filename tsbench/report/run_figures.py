@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tsbench.console import Meter
 from tsbench.data.catalogue import DATASETS, card
 from tsbench.data.stream import CLASSES_PER_TASK
 from tsbench.errors import UserError
-from tsbench.report.canvas import GRID, INK, WIDTH, blank
+from tsbench.report.canvas import GRID, INK, WIDTH, blank, legend_below, panels
+from tsbench.report.palette import COLOURS
+from tsbench.report.projection import STEPS, pca, tsne
 from tsbench.report.records import Collection, Record, dataset_title, method_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+    from tsbench.report.features import Features
+
+MARKERS = "o^"
+"""Of the classes of a task."""
 NUMBERS_UP_TO = 18
 """Rows of a matrix in whose cells a number can still be read."""
 
@@ -81,6 +88,43 @@ def confusion_matrix(record: Record) -> Drawing:
         panel.axvline(edge, color=GRID, linewidth=0.8)
     panel.set(title=run_title(record), xlabel="predicted class", ylabel="true class, by task")
     return drawing
+
+
+def feature_map(record: Record, features: Features, projection: str) -> Drawing:
+    """Features of test samples in the plane, by class and, where known, by subject."""
+    if projection == "pca":
+        places, shares = pca(features.x)
+        axes = [f"component {i + 1}, {100 * share:.0f} %" for i, share in enumerate(shares)]
+    else:
+        with Meter("t-SNE", STEPS) as meter:
+            places, axes = tsne(features.x, progress=meter.to), ["t-SNE 1", "t-SNE 2"]
+    drawing, each, _ = panels(1 if features.subject is None else 2, 3.0)
+    names = class_names(record)
+    for label in np.unique(features.y):
+        task, position = divmod(int(label), CLASSES_PER_TASK)
+        at = places[features.y == label]
+        each[0].plot(
+            *at.T, MARKERS[position], color=COLOURS[task % len(COLOURS)], label=names[label],
+            markersize=3.5, markeredgewidth=0.3, markeredgecolor="white",
+        )  # fmt: skip
+    each[0].set_title("by class, a colour a task")
+    handles, labels = each[0].get_legend_handles_labels()
+    if features.subject is not None:
+        _by_subject(drawing, each[1], places, features.subject)
+    for panel in each:
+        panel.set(xlabel=axes[0], ylabel=axes[-1], xticks=[], yticks=[])
+    note = f"{run_title(record)}: {len(places)} test samples after the last task"
+    legend_below(drawing, handles, labels, [note])
+    return drawing
+
+
+def _by_subject(drawing: Drawing, panel: Axes, places: np.ndarray, subject: np.ndarray) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    points = panel.scatter(places[:, 0], places[:, 1], 7, subject, cmap="viridis", linewidths=0)
+    bar = drawing.colorbar(points, ax=panel, label="subject", ticks=MaxNLocator(integer=True))
+    bar.outline.set_visible(False)
+    panel.set_title("by subject")
 
 
 OF_A_RUN: dict[str, Callable[[Record], Drawing]] = {
