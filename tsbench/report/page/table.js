@@ -117,7 +117,11 @@ function sortable(content, caption, opened) {
   const frame = element(
     "div",
     {
-      class: classes({ scroll: true, whole: content.rows.length <= SMALL }),
+      class: classes({
+        scroll: true,
+        whole: content.rows.length <= SMALL,
+        dense: columns.length > 9,
+      }),
       tabindex: "0",
       role: "region",
       "aria-label": caption,
@@ -207,16 +211,13 @@ function inOrder(rows, { by, way }) {
 }
 
 function headCell(column, sticky, room) {
-  const button = element(
-    "button",
-    { type: "button", class: "sort" },
-    ...written(column.text),
-  );
+  const button = element("button", { type: "button", class: "sort" }, ...written(column.text));
   button.setAttribute("aria-label", `Sort by ${fullName(column)}`);
   return element(
     "th",
     { scope: "col", "aria-sort": "none", class: classes({ head: column.head, sticky }) },
     button,
+    element("span", { class: "paper", "aria-hidden": "true" }, ...written(column.text)),
     aside("small", "", room.width),
     aside("sup", "", room.notes),
   );
@@ -258,7 +259,8 @@ function sideRoom(cells) {
 }
 
 function bodyCell(cell, room) {
-  const mean = element({ best: "strong", second: "u" }[cell.mark] || "span", {}, cell.text);
+  const text = cell.text.replace(/^-/, "−");
+  const mean = element({ best: "strong", second: "u" }[cell.mark] || "span", {}, text);
   return element(
     "td",
     { class: classes({ [cell.text.replace(" ", "-")]: VERDICTS.includes(cell.text) }) },
