@@ -313,7 +313,7 @@ def test_tuning_never_touches_test_data_of_the_experiment_stream(
     clean = made_up(classes)
     assert (clean.splits.val is None) == (classes == 10)
     poisoned = poison(clean, seed=1234)
-    monkeypatch.setattr("tsbench.bench.run.card", lambda name: clean.card)
+    monkeypatch.setattr("tsbench.bench.run.card", lambda *_: clean.card)
     base = [
         RunSpec(clean.card.name, clean.digest, method, 1234, "val", 2, settings=settings)
         for method, settings in (
@@ -323,7 +323,7 @@ def test_tuning_never_touches_test_data_of_the_experiment_stream(
     ]
     found = []
     for name, dataset in (("clean", clean), ("poisoned", poisoned)):
-        monkeypatch.setattr("tsbench.bench.run.load", lambda card, root, d=dataset: d)
+        monkeypatch.setattr("tsbench.bench.run.load", lambda *_, d=dataset: d)
         store = Store(tmp_path / name)
 
         def drive(todo: list[RunSpec], store: Store = store) -> None:
