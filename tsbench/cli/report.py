@@ -156,20 +156,32 @@ def verify(
     ] = None,
     protocol: Annotated[str | None, typer.Option("--protocol")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Also what was not run.")] = False,
+    tuned: Annotated[
+        bool, typer.Option("--tuned", help="Our tuned runs, not the default.")
+    ] = False,
     results: ResultsDir = DEFAULT_RESULTS,
 ) -> None:
-    """Every cell of the paper's main table against ours; exit code 0 when nothing is worse."""
+    """Every cell of the paper's main and ablation tables against ours.
+
+    The exit code is 0 when nothing is worse.
+    """
     from tsbench.report import published, render
     from tsbench.report.records import collect
     from tsbench.report.verdict import verdict_line, verdict_table, verdicts
 
-    judged = verdicts(collect(results, protocol), published.paper())
+    runs = collect(results, protocol)
+    for problem in runs.problems:
+        say(f"notice: {problem}; left out")
+    judged = verdicts(runs, published.paper(), tuned)
     shown = verdict_table([j for j in judged if all_ or j.verdict != "not run"])
     if format_ is None:
         render.terminal(shown, "std", 2, stdout_width())
     else:
         print(_renderers()[format_][0](shown, "std", 2), end="")
-    print(verdict_line(judged))
+    if format_ in (None, Format.markdown):
+        print(f"\n{verdict_line(judged)}")
+    else:
+        say(verdict_line(judged))
     if any(j.verdict == "worse" for j in judged):
         raise typer.Exit(SOME_FAILED)
 

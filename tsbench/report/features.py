@@ -46,11 +46,11 @@ def features_of(record: Record, data: Path, results: Path) -> Features:
     seconds = duration(sum(record["time"]["learn"]))
     say(f"no features are stored: training {spec.title} again, {seconds} by its record")
     found: list[Features] = []
-    with Meter("epochs", len(record["result"]["accuracy"]) * spec.epochs) as meter:
+    with Meter("tasks learned", len(record["result"]["accuracy"])) as meter:
         again = execute(
             spec,
             machine,
-            lambda task, epoch, loss: meter.to(task * spec.epochs + epoch, meter.total),
+            lambda task, epoch, loss: meter.to(task, meter.total),
             lambda method, stream: found.append(_take(method, stream)),
         )
     ours, theirs = again["result"]["A_T"], record["result"]["A_T"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
@@ -11,47 +12,49 @@ from tsbench.report.records import Collection, collect, dataset_title, method_ti
 from tsbench.report.summary import Figure, figure
 
 PAPER_SEEDS = 5
+ABLATION = {
+    "ts-acl-deep": "Deep",
+    "ts-acl-deep-rhl": "Deep + RHL",
+    "ts-acl": "Deep + RHL + fusion",
+}
+"""Methods of the ablation table, by what they embed with."""
+MAIN_METRICS, ABLATION_METRICS = ("A_T", "F_T"), ("A_T", "variance_ratio")
+
+Key = tuple[str, str, str]
+"""Title of a data set, title of a method, metric."""
 
 
 class Published:
-    """Values by (data set, method, metric)."""
+    """Values of the two tables that there is something to compare with."""
 
-    def __init__(
-        self,
-        name: str,
-        main: dict[tuple[str, str, str], Figure],
-        ablation: dict[tuple[str, str, str], float] | None = None,
-    ) -> None:
+    def __init__(self, name: str, main: dict[Key, Figure], ablation: dict[Key, Figure]) -> None:
         self.name = name
         self._main = main
-        self._ablation = ablation or {}
+        self._ablation = ablation
 
     def main(self, dataset: str, method: str, metric: str) -> Figure | None:
         """The value of a cell of the main table."""
         return self._main.get((dataset_title(dataset), method_title(method), metric))
 
-    def ablation(self, dataset: str, variant: str, metric: str) -> str:
-        """The value of a cell of the ablation table, in words."""
-        short = {"A_T": "A_T", "variance_ratio": "VR"}[metric]
-        plain = variant.replace(" ", "").lower()
-        value = self._ablation.get((dataset_title(dataset), plain, short))
-        return "–" if value is None else f"{value:.2f}"
+    def ablation(self, dataset: str, method: str, metric: str) -> Figure | None:
+        """The value of a cell of the ablation table."""
+        return self._ablation.get((dataset_title(dataset), method_title(method), metric))
 
 
 def paper() -> Published:
-    """The TS-ACL paper's tables; its runs were tuned, ours may be."""
+    """The TS-ACL paper's tables; its runs were tuned, ours may be. Its ablation has no spread."""
     main = {}
     for row in _rows("main.csv"):
         if row["mean"]:
             value = Figure(float(row["mean"]), float(row["std"]), PAPER_SEEDS)
             for title in (row["method"], f"{row['method']} (tuned)"):
                 main[row["dataset"], title, row["metric"]] = value
-    ablation = {
-        (row["dataset"], row["variant"].replace(" ", "").lower(), row["metric"]): float(
-            row["value"]
-        )
-        for row in _rows("ablation.csv")
-    }
+    methods = {title.replace(" ", "").lower(): method for method, title in ABLATION.items()}
+    ablation = {}
+    for row in _rows("ablation.csv"):
+        title = method_title(methods[row["variant"].lower()])
+        metric = {"A_T": "A_T", "VR": "variance_ratio"}[row["metric"]]
+        ablation[row["dataset"], title, metric] = Figure(float(row["value"]), None, PAPER_SEEDS)
     return Published("paper", main, ablation)
 
 
@@ -59,14 +62,18 @@ def reference(folder: Path, protocol: str | None) -> Published:
     """Our own committed runs."""
     if not folder.is_dir():
         raise UserError(f"no reference runs in '{folder}'")
-    runs: Collection = collect(folder, protocol)
-    main = {}
+    runs = collect(folder, protocol)
+    return Published("reference", _values(runs, MAIN_METRICS), _values(runs, ABLATION_METRICS))
+
+
+def _values(runs: Collection, metrics: Iterable[str]) -> dict[Key, Figure]:
+    values = {}
     for (dataset, method), group in runs.groups.items():
-        for metric in ("A_T", "F_T"):
+        for metric in metrics:
             found = figure(group.values(metric))
             if found is not None:
-                main[dataset_title(dataset), method_title(method), metric] = found
-    return Published("reference", main)
+                values[dataset_title(dataset), method_title(method), metric] = found
+    return values
 
 
 def _rows(name: str) -> list[dict[str, str]]:

@@ -13,7 +13,7 @@ from tsbench.console import amount
 from tsbench.data.catalogue import DATASETS, PAPER, card
 from tsbench.data.prepared import read_manifest
 from tsbench.errors import UserError
-from tsbench.report.published import Published
+from tsbench.report.published import ABLATION, Published
 from tsbench.report.records import (
     FULL_SEEDS,
     PARTIAL,
@@ -25,7 +25,7 @@ from tsbench.report.records import (
     method_family,
     method_title,
 )
-from tsbench.report.summary import figure
+from tsbench.report.summary import Figure, figure
 from tsbench.report.table import Cell, Row, Table, rank
 
 FAILED, SEEDS = "‡", "§"
@@ -36,7 +36,6 @@ FAMILY_TITLES = {
     "analytic": "Analytic",
     "other": "Other",
 }
-ABLATION = ("ts-acl-deep", "ts-acl-deep-rhl", "ts-acl")
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,9 @@ def main_table(runs: Collection, options: Options) -> Table:
             rank(cells, contest, metric == "F_T", options.digits)
             headers = (title if metric == "A_T" else "", f"{metric} {sign}")
             table.rows.append(Row(headers, cells, rule=metric == "A_T"))
-            if options.compare is not None:
-                table.rows += _comparison(options.compare, dataset, methods, metric, cells)
+            if (other := options.compare) is not None:
+                theirs = [other.main(dataset, m, metric) for m in methods]
+                table.rows += _comparison(other.name, theirs, cells)
     return table
 
 
@@ -170,15 +170,14 @@ def ablation_table(runs: Collection, options: Options) -> Table:
         columns=[dataset_title(d) for d in runs.datasets],
         rows=[],
     )
-    titles = ("Deep", "Deep + RHL", "Deep + RHL + fusion")
-    for method, title in zip(ABLATION, titles, strict=True):
+    for method, title in ABLATION.items():
         for metric, shown in (("A_T", "A_T ↑"), ("variance_ratio", "VR ↑")):
             cells = [_metric_cell(table, runs.get(d, method), metric) for d in runs.datasets]
             first = metric == "A_T"
             table.rows.append(Row((title if first else "", shown), cells, rule=first))
-            if options.compare is not None:
-                words = [options.compare.ablation(d, title, metric) for d in runs.datasets]
-                table.rows.append(Row(("", "paper"), [Cell(text=w) for w in words]))
+            if (other := options.compare) is not None:
+                theirs = [other.ablation(d, method, metric) for d in runs.datasets]
+                table.rows += _comparison(other.name, theirs, cells)
     return table
 
 
@@ -294,14 +293,10 @@ def _add_note(table: Table, sign: str, text: str) -> None:
         table.notes[sign] = f"{known}; {text.removeprefix('partial data: ')}"
 
 
-def _comparison(
-    published: Published, dataset: str, methods: list[str], metric: str, ours: list[Cell]
-) -> list[Row]:
+def _comparison(name: str, theirs: list[Figure | None], ours: list[Cell]) -> list[Row]:
     """The published value, and ours minus it."""
-    theirs = [published.main(dataset, method, metric) for method in methods]
     differences = [
         Cell(text=f"{our.figure.mean - their.mean:+.2f}" if our.figure and their else "–")
         for our, their in zip(ours, theirs, strict=True)
     ]
-    values = [Cell(f) if f else Cell() for f in theirs]
-    return [Row(("", published.name), values), Row(("", "Δ"), differences)]
+    return [Row(("", name), [Cell(f) for f in theirs]), Row(("", "Δ"), differences)]

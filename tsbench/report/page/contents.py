@@ -9,7 +9,7 @@ from typing import Any
 from tsbench.errors import UserError
 from tsbench.report.page.details import brief, run_details
 from tsbench.report.palette import styles
-from tsbench.report.published import paper
+from tsbench.report.published import ABLATION, paper
 from tsbench.report.records import (
     PARTIAL,
     Collection,
@@ -22,7 +22,7 @@ from tsbench.report.records import (
 from tsbench.report.render import LATEX_CHARACTERS, SUPERSCRIPTS
 from tsbench.report.summary import Figure, SpreadName, figure
 from tsbench.report.table import Cell, Table, parts
-from tsbench.report.tables import ABLATION, TABLES, Options
+from tsbench.report.tables import TABLES, Options
 from tsbench.report.verdict import verdict_table, verdicts
 
 SECTIONS = {
@@ -99,7 +99,7 @@ def _tables(runs: Collection, options: Options, spread: SpreadName) -> list[dict
     plain = replace(options, compare=None)
     made = {}
     for name, make in TABLES.items():
-        if name == "ablation" and not {*ABLATION[:2]} & {*runs.methods}:
+        if name == "ablation" and not {*ABLATION} - {"ts-acl"} & {*runs.methods}:
             continue
         try:
             made[name] = make(runs, plain)
