@@ -94,7 +94,7 @@ def test_grids_are_as_large_as_the_published_ones(method: str) -> None:
     assert tuple(sizes) == PUBLISHED_TRAININGS[method]
 
 
-def test_every_grid_fits_its_method_and_begins_with_the_default() -> None:
+def test_every_grid_fits_its_method_and_holds_the_default() -> None:
     from tsbench.bench.run import load_method
 
     for method, entry in hyper_parameter_file("grids.yaml").items():
@@ -110,7 +110,17 @@ def test_every_grid_fits_its_method_and_begins_with_the_default() -> None:
                 assert [getattr(s, name) for s in typed] == choices
                 assert [type(getattr(s, name)) for s in typed] == [type(c) for c in choices]
                 assert len(set(choices)) == len(choices)
-                assert choices[0] == getattr(default, name), f"{method} {dataset} {name}"
+                assert getattr(default, name) in choices, f"{method} {dataset} {name}"
+
+
+def test_the_default_comes_first() -> None:
+    (spec,) = specs(["mas"])
+    for default in (1000.0, 100.0, 10000.0):
+        first, *others = grid_of(replace(spec, settings={**spec.settings, "strength": default}))[
+            "strength"
+        ]
+        assert first == default
+        assert sorted([first, *others]) == [100.0, 1000.0, 10000.0]
 
 
 OWN = """
