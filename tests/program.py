@@ -59,6 +59,22 @@ class WrongShape(Good):
     def predict(self, x):
         return np.zeros((len(x), 99))
 
+class NanScores(Good):
+    def predict(self, x):
+        return super().predict(x) * np.nan
+
+class Words(Good):
+    def predict(self, x):
+        return super().predict(x).astype(str)
+
+class Hoards(Good):
+    def kept(self):
+        return Kept(raw=10**9)
+
+class Untold(Good):
+    def kept(self):
+        return None
+
 class Lingers(Good):
     def learn(self, task):
         import threading

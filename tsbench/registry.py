@@ -6,11 +6,13 @@ Built-in names map to a lazy ``"module:attribute"``; installed packages add thei
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -65,7 +67,7 @@ class Registry:
             raise UserError(f"'{reference}' is not of the form path/file.py:Name")
         if not path.is_file():
             raise UserError(f"{self.kind} file '{path}' does not exist")
-        module = self._guarded(f"'{path}'", lambda: import_file(path))
+        module = self._guarded(f"'{path}'", lambda: import_file(path), path)
         try:
             return getattr(module, attribute)
         except AttributeError:
@@ -73,19 +75,29 @@ class Registry:
             hint = closest(attribute, public)
             raise UserError(f"'{path}' has no '{attribute}'{hint}") from None
 
-    def _guarded(self, what: str, load: Any) -> Any:
+    def _guarded(self, what: str, load: Any, path: Path | None = None) -> Any:
         try:
-            return load()
+            with contextlib.redirect_stdout(sys.stderr):  # what it prints is no data
+                return load()
         except (Exception, SystemExit) as error:
+            where = "" if path is None else line_in(path, error)
             raise UserError(
-                f"{self.kind} {what} failed to import: {type(error).__name__}: {error}"
+                f"{self.kind} {what} failed to import: {type(error).__name__}: {error}{where}"
             ) from error
 
 
+def line_in(path: Path, error: BaseException) -> str:
+    """`` (mine.py, line 7)`` where an error passed through a file, else nothing."""
+    full = str(path.resolve())
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == full]
+    return f" ({path.name}, line {lines[-1]})" if lines else ""
+
+
 def import_file(path: Path) -> Any:
-    """A Python file as a module, under a name made from its full path."""
+    """A Python file as a module, under a name made from its full path and its content."""
     full = path.resolve()
-    name = "tsbench_file_" + hashlib.sha256(str(full).encode()).hexdigest()[:16]
+    content = str(full).encode() + b"\0" + full.read_bytes()
+    name = "tsbench_file_" + hashlib.sha256(content).hexdigest()[:16]
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, full)

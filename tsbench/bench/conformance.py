@@ -6,21 +6,25 @@ purpose: one channel, a length that is no multiple of 16, a class of three sampl
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+import inspect
+import io
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from tsbench.bench.run import predict
+from tsbench.bench.run import expect_within_budget, predict
 from tsbench.data.arrays import Coverage, Split, Splits
 from tsbench.data.card import Card
 from tsbench.data.prepared import Dataset, load
 from tsbench.data.stream import Stream, Task, make_stream, memory_budget
 from tsbench.learn.method import Context, Kept, Method
 from tsbench.randomness import generator
+from tsbench.registry import line_in
 
 EPOCHS = 2
 CLASSES = 6
@@ -148,13 +152,11 @@ def predictions_do_not_depend_on_the_batch(kind: type[Method]) -> None:
 def the_budget_is_kept(kind: type[Method]) -> None:
     """Raw samples kept between tasks never weigh more than the budget allows."""
     done = trial(kind)
-    card = done.context.card
-    allowed = done.context.budget * card.channels * card.length * 4
-    for index, kept in enumerate(done.kept):
-        if not isinstance(kept, Kept) or min(dataclasses.astuple(kept)) < 0:
-            raise Broken("kept() must return a Kept with non-negative bytes")
-        if kept.raw > allowed:
-            raise Broken(f"after task {index + 1} keeps {kept.raw} raw bytes of {allowed} allowed")
+    for step, kept in enumerate(done.kept):
+        try:
+            expect_within_budget(kept, done.context, step)
+        except ValueError as error:
+            raise Broken(str(error)) from error
 
 
 def the_task_is_left_as_it_is(kind: type[Method]) -> None:
@@ -194,3 +196,22 @@ CHECKS: dict[str, Callable[[Any], None]] = {
         the_task_is_left_as_it_is,
     )
 }
+
+
+def examine(kind: type[Method]) -> Iterator[tuple[str, str]]:
+    """All rules on one method, as (rule, reason): an empty reason is a pass."""
+    printed = io.StringIO()
+    for name, rule in CHECKS.items():
+        reason = ""
+        try:
+            with contextlib.redirect_stdout(printed):
+                rule(kind)
+        except Broken as error:
+            reason = str(error)
+        except Exception as error:
+            where = line_in(Path(inspect.getfile(kind)), error)
+            reason = f"{type(error).__name__}: {error}{where}"
+        yield name, reason
+    told = printed.getvalue().strip()
+    shown = f"prints to stdout, which is for results: '{told.splitlines()[0]}'" if told else ""
+    yield "nothing is printed to stdout", shown

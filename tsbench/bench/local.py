@@ -7,8 +7,10 @@ process holds the run's lock while it works and stores the record itself.
 
 from __future__ import annotations
 
+import io
 import os
 import signal
+import sys
 import time
 import traceback
 from collections import deque
@@ -16,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 from tsbench.bench.executor import Event, summary
@@ -26,6 +29,7 @@ from tsbench.bench.store import Store
 from tsbench.console import say
 from tsbench.disk import try_locked
 from tsbench.learn.method import Progress
+from tsbench.registry import line_in
 
 POLL = 0.5
 BUSY_WAIT = 1.0
@@ -159,6 +163,7 @@ def _work(pipe: Connection, spec: RunSpec, machine: Machine, root: Any, again: b
     """Body of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     os.dup2(2, 1)  # what a method prints is no data
+    sys.stdout = _Diverted(spec.label)
     store = Store(root)
     last = 0.0
 
@@ -180,6 +185,26 @@ def _work(pipe: Connection, spec: RunSpec, machine: Machine, root: Any, again: b
         os._exit(1)  # the parent is gone
 
 
+class _Diverted(io.TextIOWrapper):
+    """The stdout of a worker, which is its stderr, and says so once."""
+
+    def __init__(self, who: str) -> None:
+        super().__init__(
+            open(1, "wb", buffering=0, closefd=False),  # noqa: SIM115
+            encoding="utf-8",
+            errors="replace",
+            write_through=True,
+        )
+        self.who = who
+        self.told = False
+
+    def write(self, text: str) -> int:
+        if not self.told:
+            self.told = True
+            say(f"notice: {self.who} prints to stdout, which is for results; here it is on stderr")
+        return super().write(text)
+
+
 def _do(
     spec: RunSpec, machine: Machine, store: Store, again: bool, progress: Progress
 ) -> tuple[str, dict[str, Any]]:
@@ -195,6 +220,8 @@ def _do(
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
+        if spec.code:
+            reason += line_in(Path(spec.method.rpartition(":")[0]), error)
         try:
             store.save(spec, failure(spec, machine, reason, traceback.format_exc()))
             stored = True

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from tsbench.bench.run import load_method
-from tsbench.bench.spec import RunSpec
+from tsbench.bench.spec import RunSpec, file_code
 from tsbench.console import say
 from tsbench.data.catalogue import card
 from tsbench.data.prepared import Dataset, authenticity, load, verify
@@ -29,6 +28,22 @@ class Request:
     epochs: int = 100
     norm: str = "ln"
     changes: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def loadable(methods: list[str]) -> list[str]:
+    """Those that can be used; what is wrong with the others is told. Raises if there are none."""
+    good, problems = [], []
+    for method in methods:
+        try:
+            load_method(method)
+            good.append(method)
+        except UserError as error:
+            problems.append(error)
+    if not good:
+        raise problems[0]
+    for problem in problems:
+        say(f"error: {problem}; the others go on")
+    return good
 
 
 def make_specs(request: Request, root: Path) -> list[RunSpec]:
@@ -65,7 +80,7 @@ def make_specs(request: Request, root: Path) -> list[RunSpec]:
                     norm=request.norm,
                     settings=settings,
                     changed=changed,
-                    code=_code(method),
+                    code=file_code(method),
                 )
                 for seed in request.seeds
             ]
@@ -89,10 +104,3 @@ def _verified(name: str, root: Path) -> Dataset:
     verify(dataset)
     say(f"{name}: {authenticity(dataset.card, dataset.manifest)}")
     return dataset
-
-
-def _code(method: str) -> str:
-    path, _, _ = method.rpartition(":")
-    if not path.endswith(".py"):
-        return ""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]

@@ -16,17 +16,19 @@ import torch
 
 from tsbench.bench import metrics
 from tsbench.bench.machine import environment, gpu_peak_memory, peak_memory
-from tsbench.bench.spec import RunSpec
+from tsbench.bench.spec import RunSpec, file_code
 from tsbench.bench.store import SCHEMA
 from tsbench.data.catalogue import card
 from tsbench.data.prepared import Dataset, load
 from tsbench.data.stream import Stream, make_stream, memory_budget
 from tsbench.errors import UserError
 from tsbench.learn.catalogue import METHODS
-from tsbench.learn.method import Context, Method, Progress
+from tsbench.learn.method import Context, Kept, Method, Progress
 from tsbench.learn.shared import SharedWork
 
 EVALUATION_CHUNK = 1024
+SAMPLE_BYTES = 4
+"""Of a value of a raw sample: float32."""
 DEVICES: dict[str, Callable[[], bool]] = {
     "cpu": lambda: True,
     "cuda": torch.cuda.is_available,
@@ -97,6 +99,8 @@ def execute(
         raise UserError(f"{spec.dataset} has been prepared anew since this run was planned")
     stream = make_stream(dataset, spec.seed, spec.stream)
     kind = load_method(spec.method)
+    if file_code(spec.method) != spec.code:
+        raise UserError(f"'{spec.method}' has changed since this run was planned")
     shared = SharedWork(machine.shared, machine.since) if machine.shared else None
     context = Context(
         card=dataset.card,
@@ -188,6 +192,8 @@ def run_stream(method: Method, stream: Stream, shared: SharedWork | None) -> Out
             seconds += charge - spent
             charged += charge
         learn.append(seconds)
+        if not method.offline:
+            expect_within_budget(method.kept(), method.context, step)
         began = time.perf_counter()
         row = len(stream.tests) - 1 if method.offline else step
         seen = max(task.labels) + 1
@@ -227,10 +233,24 @@ def predict(method: Method, x: np.ndarray, seen: int) -> np.ndarray:
                 f"predict returned shape {scores.shape} for {len(chunk)} samples; "
                 f"expected {(len(chunk), seen)}: a score for every class seen"
             )
+        if scores.dtype.kind not in "biuf":
+            raise ValueError(f"predict returned {scores.dtype}, not numbers")
         if not np.isfinite(scores).all():
             raise ValueError("predict returned NaN or infinite scores")
         parts.append(scores.argmax(axis=1))
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+def expect_within_budget(kept: Any, context: Context, step: int) -> None:
+    """Raise if a method keeps more raw samples than it may, or does not tell."""
+    if not isinstance(kept, Kept) or min(asdict(kept).values()) < 0:
+        raise ValueError("kept() must return a Kept with bytes of 0 or more")
+    allowed = context.budget * context.card.channels * context.card.length * SAMPLE_BYTES
+    if kept.raw > allowed:
+        raise ValueError(
+            f"after task {step + 1} keeps {kept.raw} bytes of raw samples; the budget of "
+            f"{context.budget} samples allows {allowed}"
+        )
 
 
 def variance_ratio(method: Method, stream: Stream) -> float | None:

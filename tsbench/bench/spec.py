@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from tsbench.data.stream import StreamName
@@ -27,6 +28,12 @@ def method_label(method: str, changed: Mapping[str, Any] | None = None, tuned: b
     by_hand = [f"{key}={value}" for key, value in sorted((changed or {}).items())]
     marks = ",".join(["tuned", *by_hand] if tuned else by_hand)
     return re.sub(r"[^\w.+=,-]", "_", f"{name}+{marks}" if marks else name)
+
+
+def file_code(method: str) -> str:
+    """Digest of the file of a ``file.py:Class``; nothing for a registered name."""
+    path, _, _ = method.rpartition(":")
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16] if path.endswith(".py") else ""
 
 
 @dataclass(frozen=True)

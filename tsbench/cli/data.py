@@ -1,9 +1,9 @@
-"""``tsbench download`` and the data half of ``tsbench list``."""
+"""``tsbench download``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -77,54 +77,3 @@ def _expect_readable(source: Path) -> None:
         raise UserError(f"--from '{source}' does not exist") from None
     except OSError as error:
         raise UserError(f"--from '{source}' cannot be read: {error.strerror}") from error
-
-
-def describe_datasets(data: Path) -> list[dict[str, Any]]:
-    """What ``tsbench list datasets`` tells, a dict a data set."""
-    from tsbench.data.catalogue import DATASETS, card
-    from tsbench.data.prepared import authenticity, read_manifest, stored_names
-
-    rows = []
-    for name in [*DATASETS.names(), *stored_names(data)]:
-        each = card(name, data)
-        try:
-            manifest = read_manifest(each, data)
-            problem = None
-        except UserError as error:
-            manifest, problem = None, str(error)
-        if each.generate is not None:
-            status = "built in"
-        elif problem:
-            status = f"unusable: {problem}"
-        elif manifest is None:
-            status = "not prepared"
-        else:
-            status = f"prepared, {authenticity(each, manifest)}"
-        counts = (
-            {split: about["samples"] for split, about in manifest["splits"].items()}
-            if manifest
-            else dict(each.published_counts)
-        )
-        rows.append(
-            {
-                "name": name,
-                "title": each.title,
-                "status": status,
-                "prepared": manifest is not None or each.generate is not None,
-                "complete": manifest["complete"] if manifest else each.generate is not None,
-                "channels": each.channels,
-                "length": each.length,
-                "classes": each.classes,
-                "tasks": each.tasks,
-                "samples": counts,
-                "download_bytes": each.download_bytes,
-                "disk_bytes": _size(data / name) if manifest else 0,
-                "licence": each.licence,
-                "page": each.page,
-            }
-        )
-    return rows
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

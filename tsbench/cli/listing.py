@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from tsbench.cli.data import describe_datasets
 from tsbench.cli.options import DEFAULT_DATA, DataDir, Json, command, print_table
 from tsbench.console import amount
 
@@ -28,11 +27,13 @@ def list_(
     data: DataDir = DEFAULT_DATA,
 ) -> None:
     """What there is: data sets, and whether they are prepared; methods, and what they keep."""
+    from tsbench.api import list_datasets, list_methods
+
     listed: dict[str, list[dict[str, Any]]] = {}
     if what in (None, What.datasets):
-        listed["datasets"] = describe_datasets(data)
+        listed["datasets"] = list_datasets(data)
     if what in (None, What.methods):
-        listed["methods"] = _describe_methods()
+        listed["methods"] = list_methods()
     if as_json:
         print(json.dumps(listed[what.value] if what else listed, indent=1))
         return
@@ -71,31 +72,6 @@ def _print_datasets(rows: list[dict[str, Any]], data: Path) -> None:
             for row in rows
         ],
     )
-
-
-def _describe_methods() -> list[dict[str, Any]]:
-    from tsbench.learn.catalogue import INFO, METHODS, hyper_parameters
-
-    rows: list[dict[str, Any]] = []
-    for name in METHODS.names():
-        info = INFO.get(name)
-        if info is None:
-            rows.append({"name": name, "family": "plugin", "keeps": "", "paper": ""})
-            continue
-        rows.append(
-            {
-                "name": name,
-                "title": info.title,
-                "family": info.family,
-                "keeps": info.keeps,
-                "paper": info.paper,
-                "hyper_parameters": {
-                    h.name: {"default": h.default, "meaning": h.meaning}
-                    for h in hyper_parameters(info.target)
-                },
-            }
-        )
-    return rows
 
 
 def _print_methods(rows: list[dict[str, Any]]) -> None:

@@ -13,6 +13,7 @@ from tsbench.cli.check import check
 from tsbench.cli.data import download
 from tsbench.cli.figure import figure
 from tsbench.cli.listing import list_
+from tsbench.cli.new import new_dataset, new_method
 from tsbench.cli.options import BAD_INPUT
 from tsbench.cli.report import report, verify
 from tsbench.cli.run import demo, run, status
@@ -53,6 +54,8 @@ app.command("report")(report)
 app.command("figure")(figure)
 app.command("verify")(verify)
 app.command("check")(check)
+app.command("new-method")(new_method)
+app.command("new-dataset")(new_dataset)
 
 
 def main() -> None:

@@ -134,10 +134,10 @@ def run(
     methods = expand(split_names(method or ["all"]))
     datasets = choose_datasets(split_names(dataset or []), data)
     running.warm_up()
-    from tsbench.bench.plan import Request, make_specs
+    from tsbench.bench.plan import Request, loadable, make_specs
 
     request = Request(
-        methods=methods,
+        methods=loadable(methods),
         datasets=datasets,
         seeds=choose_seeds(seeds, seed or []),
         stream=stream.value,
@@ -154,7 +154,7 @@ def run(
         specs = part(specs, shard)
     tally, store = running.drive(specs)
     _print_summary(specs, store)
-    _finish(tally, store)
+    _finish(tally, store, broken=len(methods) - len(request.methods))
 
 
 @command
@@ -245,12 +245,14 @@ def _print_summary(specs: list[RunSpec], store: Store) -> None:
     render.terminal(overview_table(runs), "std", 2, stdout_width())
 
 
-def _finish(tally: Tally, store: Store) -> None:
+def _finish(tally: Tally, store: Store, broken: int = 0) -> None:
     parts = [f"{tally.done} run(s) done"]
     if tally.skipped:
         parts.append(f"{tally.skipped} were done before")
     if tally.failed:
         parts.append(f"{tally.failed} FAILED")
+    if broken:
+        parts.append(f"{broken} method(s) could not be used")
     say(f"{', '.join(parts)}; records in '{store.root}'")
-    if tally.failed:
+    if tally.failed or broken:
         raise typer.Exit(SOME_FAILED)

@@ -84,13 +84,14 @@ def tune(
     datasets = choose_datasets(split_names(dataset or []), data)
     running.warm_up()
     from tsbench.bench.choice import FOLDER
-    from tsbench.bench.plan import Request, make_specs
+    from tsbench.bench.plan import Request, loadable, make_specs
     from tsbench.bench.store import Store
     from tsbench.bench.tune import make_studies
     from tsbench.bench.tune import tune as search
 
     chosen_seeds = choose_seeds(seeds, seed or [])
-    request = Request(methods, datasets, chosen_seeds, stream="val", epochs=epochs, norm=norm.value)
+    usable = loadable(methods)
+    request = Request(usable, datasets, chosen_seeds, stream="val", epochs=epochs, norm=norm.value)
     studies = make_studies(make_specs(request, data), full)
     store = Store(results)
     search(studies, store, running.drive)
@@ -103,7 +104,7 @@ def tune(
     trouble = f", {failed} trial(s) FAILED" if failed else ""
     where_to = f" in '{results / FOLDER}'; use them with: tsbench run --tuned" if rows else ""
     say(f"{sum(row['file'] is not None for row in rows)} chosen{trouble}{where_to}")
-    if failed:
+    if failed or usable != methods:
         raise typer.Exit(SOME_FAILED)
 
 

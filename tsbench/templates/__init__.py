@@ -1,0 +1,1 @@
+"""What ``tsbench new-method`` and ``tsbench new-dataset`` write."""
