@@ -114,7 +114,7 @@ def running(remembered: int = 2) -> Iterator[Slurm]:
         )
         for name in ("slurmctld", "slurmd"):
             daemons.append(_start([_program(name), "-D"], root, slurm.environment))
-        until(lambda: _answers(slurm, daemons), seconds=30)
+        until(lambda: _answers(slurm, daemons))
         yield slurm
     finally:
         with contextlib.suppress(Exception):
@@ -130,7 +130,7 @@ def running(remembered: int = 2) -> Iterator[Slurm]:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def until(condition, seconds: float = 30) -> None:
+def until(condition, seconds: float = 120) -> None:
     """Wait for something to become true."""
     deadline = time.monotonic() + seconds
     while not condition():

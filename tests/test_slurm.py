@@ -16,7 +16,13 @@ from program import PROGRAM, finish, run, start
 from slurm import Slurm, until
 from typer.testing import CliRunner
 
+from tsbench.bench.display import Estimate
 from tsbench.bench.run import comparable
+from tsbench.bench.slurm.executor import _ending
+from tsbench.bench.slurm.jobs import Array, Job, create_array, open_jobs, read_array
+from tsbench.bench.slurm.packing import arrange, by_time
+from tsbench.bench.slurm.programs import JobState
+from tsbench.bench.spec import RunSpec
 from tsbench.bench.store import Store
 from tsbench.cli.main import app
 
@@ -221,14 +227,28 @@ def test_a_failed_run_is_shown_with_its_log(tmp_path: Path, slurm: Slurm, method
     assert "submitted" not in said
 
 
+NO_LOCKS = """
+import errno, fcntl
+def flock(handle, operation):
+    raise OSError(errno.ENOLCK, "no locks on this file system")
+fcntl.flock = flock
+"""
+
+
 @pytest.mark.slow
-def test_two_commands_at_once_submit_each_run_once(
-    tmp_path: Path, slurm: Slurm, methods: Path
+@pytest.mark.parametrize("locks", [True, False])
+def test_two_commands_at_once(
+    tmp_path: Path, slurm: Slurm, methods: Path, monkeypatch: pytest.MonkeyPatch, locks: bool
 ) -> None:
+    if not locks:
+        (tmp_path / "sitecustomize.py").write_text(NO_LOCKS)
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     command = [*matrix(methods, "Quick", seeds=2), "--executor", "slurm", "--slurm", "pack=2"]
     ended = [finish(process) for process in [start(tmp_path / "r", *command) for _ in range(2)]]
     assert [code for code, _ in ended] == [0, 0], ended
-    assert sum(said.count("submitted 2 run(s)") for _, said in ended) == 1, ended
+    assert len(outcomes(tmp_path / "r")) == 2
+    if locks:
+        assert sum(said.count("submitted 2 run(s)") for _, said in ended) == 1, ended
 
 
 @pytest.mark.slow
@@ -275,3 +295,88 @@ def test_bad_options_are_told_in_a_line(
     assert "Traceback" not in said
     assert not queue(slurm)
     assert not list((tmp_path / "r").glob(".slurm/*/*"))
+
+
+def test_without_slurm_it_is_told_in_a_line(
+    tmp_path: Path, methods: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, said = here(tmp_path / "r", *matrix(methods, "Quick"), "--executor", "slurm")
+    assert code == 2
+    assert "there is no sbatch on this machine" in said
+
+
+def specs(names: str, seeds: int) -> list[RunSpec]:
+    return [RunSpec("demo", "d", name, seed) for name in names for seed in range(seeds)]
+
+
+def known(**seconds: float) -> Estimate:
+    estimate = Estimate([])
+    for name, each in seconds.items():
+        estimate.add(("exp-ln-100", "demo", name), each)
+    return estimate
+
+
+def test_runs_that_share_a_first_task_go_together() -> None:
+    arranged = [(spec.method, spec.seed) for spec in arrange(specs("ab", 2))]
+    assert arranged == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "workers", "limit", "sizes"),
+    [
+        (known(), 1, None, [1] * 6),
+        (known(), 4, None, [4, 2]),
+        (known(a=100.0), 1, None, [3, 3]),
+        (known(a=100.0), 2, None, [6]),
+        (known(a=100.0), 1, 400.0, [2, 2, 2]),
+        (known(a=1000.0), 1, 400.0, [1] * 6),
+        (known(b=50.0), 1, None, [6]),
+    ],
+)
+def test_short_runs_share_a_job(
+    estimate: Estimate, workers: int, limit: float | None, sizes: list[int]
+) -> None:
+    runs = specs("a", 6)
+    packs = by_time(runs, estimate, workers, limit)
+    assert [len(pack) for pack in packs] == sizes
+    assert [spec for pack in packs for spec in pack] == runs
+
+
+@pytest.mark.parametrize(
+    ("word", "state", "reason", "limit"),
+    [
+        ("*** JOB 1 ON n CANCELLED AT 2024-01-01T00:00:00 DUE TO TIME LIMIT ***", None, "time", 1),
+        ("*** JOB 1 ON n CANCELLED AT 2024-01-01T00:00:00 ***", None, "cancelled", 0),
+        ("error: Detected 1 oom-kill event(s) in StepId=1.batch.", None, "out of memory", 1),
+        ("", "NODE_FAIL", "node failed", 0),
+        ("", "TIMEOUT", "time limit", 1),
+        ("python: not found", "FAILED", "ended early", 0),
+    ],
+)
+def test_why_a_job_ended(tmp_path: Path, word: str, state, reason: str, limit: bool) -> None:
+    job = Job(tmp_path, 0, tuple(specs("a", 1)))
+    job.log.write_text(f"--- a\n{word}\n")
+    ending = _ending(job, {}, JobState(state) if state else None)
+    assert reason in ending.reason
+    assert ending.limit == limit
+
+
+def test_a_run_speaks_for_itself_in_the_log(tmp_path: Path) -> None:
+    first, second, third = specs("abc", 1)
+    job = Job(tmp_path, 0, (first, second, third))
+    job.log.write_text(f"--- {first.title}\nmine\n\n--- {second.title}\nyours\n")
+    assert job.tail(first) == ["mine"]
+    assert job.tail(second) == ["yours"]
+    assert job.tail(third)[-1] == "yours"
+
+
+def test_the_files_of_a_job_tell_its_runs(tmp_path: Path) -> None:
+    array = Array("0", "c", "r", "d", "cpu", 1, 1, 0.0, None, False)
+    spec = RunSpec("demo", "d", "./ä.py:M", 7, settings={"a": 0.1, "b": None}, changed={"a": 0.1})
+    (job,) = create_array(tmp_path, array, [[spec]])
+    assert read_array(job.folder) == array
+    assert list(open_jobs(tmp_path)) == [job]
+    job.close(keep_log=False)
+    assert not list(open_jobs(tmp_path))
+    assert not job.folder.exists()

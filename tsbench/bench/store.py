@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import uuid
 from collections.abc import Iterator
@@ -123,7 +124,8 @@ def _set_aside_foreign(path: Path) -> None:
         try:
             read_record(path)
         except UserError:
-            path.rename(path.with_name(f"{path.name}.foreign-{uuid.uuid4().hex[:8]}"))
+            with contextlib.suppress(FileNotFoundError):  # another process was faster
+                path.rename(path.with_name(f"{path.name}.foreign-{uuid.uuid4().hex[:8]}"))
 
 
 def _plain(value: Any) -> Any:

@@ -94,7 +94,7 @@ class SlurmExecutor:
     def run(self, specs: list[RunSpec]) -> Iterator[Event]:
         """Submit what neither waits nor runs, and watch until each run is done or has failed."""
         self.open = {spec.hash(): spec for spec in specs}
-        self.failed_before = {key: self._failure_time(spec) for key, spec in self.open.items()}
+        self.before = {key: self._times(spec) for key, spec in self.open.items()}
         lock = self.store.root / FOLDER / "lock"
         try:
             with locked(lock, lambda: say("waiting for another tsbench that submits jobs")):
@@ -122,7 +122,9 @@ class SlurmExecutor:
             elif wanted:
                 self.jobs[job.key] = job
         if self.awaited:
-            say(f"{len(self.awaited)} run(s) wait or run in Slurm already: {self._numbers()}")
+            say(
+                f"{len(self.awaited)} run(s) wait or run in Slurm already (array {self._numbers()})"
+            )
 
     def _await(self, job: Job, state: dict[str, Any]) -> bool:
         """Wait for the runs of a job, those apart that failed and are to be tried again."""
@@ -184,7 +186,7 @@ class SlurmExecutor:
             self.jobs[job.key] = job
             self._await(job, {})
         runs = sum(map(len, packs))
-        say(f"submitted {runs} run(s) in {len(jobs)} job(s): Slurm array {number(folder)}")
+        say(f"submitted {runs} run(s) in {len(jobs)} job(s) (array {number(folder)})")
 
     def _was_submitted(self, name: str) -> bool:
         """Whether Slurm has it although its answer was lost."""
@@ -262,7 +264,8 @@ class SlurmExecutor:
                     del self.awaited[key]
                     lost += 1
                     continue
-                event = self._fail(job, spec, ending.reason, lost=not hit)
+                unbegun = " (before this run began)" if runs and key not in runs else ""
+                event = self._fail(job, spec, ending.reason + unbegun, not hit, show_log=not failed)
             failed |= event.kind == "failed"
             self._close(spec)
             yield event
@@ -275,40 +278,40 @@ class SlurmExecutor:
 
     def _by_record(self, spec: RunSpec) -> Event | None:
         """How a run ended according to its record, if it has one that is new."""
-        record = None if self.again else self.store.done(spec)
+        before, now = self.before[spec.hash()], self._times(spec)
+        record = self.store.done(spec) if now[0] != before[0] or not self.again else None
         if record is not None:
             return Event("done", spec, summary(record))
-        if self._failure_time(spec) != self.failed_before[spec.hash()]:
+        if now[1] != before[1]:
             return Event(
                 "failed", spec, {"error": (self.store.failed(spec) or {}).get("error", "")}
             )
         return None
 
-    def _fail(self, job: Job, spec: RunSpec, reason: str, lost: bool) -> Event:
+    def _fail(self, job: Job, spec: RunSpec, reason: str, lost: bool, show_log: bool) -> Event:
         tail = job.tail(spec)
         record = failure(spec, self.machine, reason, "\n".join(tail), lost)
         try:
             self.store.save(spec, record)
         except OSError as problem:
             say(f"warning: the failure of {spec.title} could not be stored: {problem}")
-        return Event("failed", spec, {"error": reason, "log": str(job.log), "tail": tail})
+        log = {"log": str(job.log), "tail": tail} if show_log and tail else {}
+        return Event("failed", spec, {"error": reason, **log})
 
-    def _failure_time(self, spec: RunSpec) -> int:
-        try:
-            return self.store.failed_path(spec).stat().st_mtime_ns
-        except OSError:
-            return 0
+    def _times(self, spec: RunSpec) -> list[int]:
+        """When the record of its end and that of its failure were written."""
+        return [_time(self.store.path(spec)), _time(self.store.failed_path(spec))]
 
     def _numbers(self) -> str:
         folders = dict.fromkeys(job.folder for job in self.jobs.values())
-        return " ".join(map(number, folders))
+        return ", ".join(map(number, folders))
 
     def _tell_how_to_go_on(self) -> None:
-        say(
-            f"{len(self.open)} run(s) stay with Slurm. See them: tsbench status with the same "
-            "options; watch them: this command again; "
-            f"cancel them: scancel --name {','.join(sorted({name for name, _ in self.jobs}))}"
-        )
+        names = ",".join(sorted({name for name, _ in self.jobs}))
+        say(f"{len(self.open)} run(s) stay with Slurm")
+        say("    see them:    tsbench status, with the same options")
+        say("    watch them:  the same command again")
+        say(f"    cancel them: scancel --name {names}")
 
 
 @dataclass(frozen=True)
@@ -375,6 +378,13 @@ def _begun(folders: set[Path]) -> set[tuple[str, int]]:
     """Jobs that have said something, by a listing a folder instead of a look a job."""
     paths = (path for folder in folders for path in folder.glob("*.state"))
     return {(path.parent.name, int(path.stem)) for path in paths}
+
+
+def _time(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _positive(key: str, value: str | None) -> int | None:

@@ -27,15 +27,16 @@ def by_number(specs: list[RunSpec], size: int) -> list[list[RunSpec]]:
 def by_time(
     specs: list[RunSpec], estimate: Estimate, workers: int, limit: float | None
 ) -> list[list[RunSpec]]:
-    """As many a job as fill ``WORK``, or half its time limit; alone if nothing is known of it."""
-    room = workers * (WORK if limit is None else min(WORK, limit / 2))
+    """As many a job as fill ``WORK``, or half its time limit; one at a time if nothing is known."""
+    work = WORK if limit is None else min(WORK, limit / 2)
     packs: list[list[RunSpec]] = []
     left = 0.0
     for spec in specs:
-        seconds = estimate.of(spec)
-        if seconds is None or seconds > left or not packs:
+        known = estimate.of(spec)
+        seconds = work if known is None else known
+        if seconds > left:
             packs.append([])
-            left = room
+            left = workers * work
         packs[-1].append(spec)
-        left = 0.0 if seconds is None else left - seconds
+        left -= seconds
     return packs
