@@ -48,6 +48,8 @@ def results(tmp_path_factory) -> Path:
     fail(root, "mas", 1235)
     fail(root, "lwf", 1234)
     make(root, "ts-acl", 1234, 88.0, 4.0, dataset="wisdm", complete=False)
+    tuned = {"tuned": {"stream": "val"}}
+    make(root, "ts-acl", 1234, 87.0, 4.0, dataset="wisdm", complete=False, about=tuned)
     make(root, "odd", 1234, 10.0, 90.0)
     path = next(root.rglob("odd/*.json"))
     path.write_text(json.dumps({**json.loads(path.read_text()), "label": AWFUL}))
@@ -222,7 +224,7 @@ def test_it_opens_and_names_stay_names(visit) -> None:
     press(tab, "runs", "Sort by Method")
     for place in ("#main tbody", "#filters", "#runs tbody", "#curves .legend"):
         assert AWFUL in tab.locator(place).inner_text()
-    assert tab.locator("#summary .tiles dd").first.inner_text() == "32 2 failed"
+    assert tab.locator("#summary .tiles dd").first.inner_text() == "33 2 failed"
     assert "WISDM is partial data: 22 of 51 subjects" in tab.locator("#summary").inner_text()
 
 
@@ -234,7 +236,8 @@ def test_without_scripts_there_is_the_main_table(visit, results: Path) -> None:
 def test_copies_are_what_the_command_writes(visit, results: Path) -> None:
     runs = collect(results)
     tables = [make_table(runs, OPTIONS) for make_table in TABLES.values()]
-    judged = [j for j in verdicts(runs, paper()) if j.verdict != "not run"]
+    judged = [*verdicts(runs, paper()), *verdicts(runs, paper(), tuned=True)]
+    judged = [j for j in judged if j.verdict != "not run"]
     tab = visit()
     for table in [*tables, verdict_table(judged)]:
         assert copied(tab, table.name, "LaTeX") == latex(table, "std", 2), table.name
@@ -243,10 +246,11 @@ def test_copies_are_what_the_command_writes(visit, results: Path) -> None:
 
 def test_copies_of_what_filters_leave_have_new_winners(visit, results: Path) -> None:
     tab = visit()
-    hidden = ["TS-ACL", "TS-ACL-E", "WISDM"]
+    hidden = ["TS-ACL", "TS-ACL-E", "TS-ACL (tuned)", "WISDM"]
     for name in hidden:
         box(tab, name).uncheck()
-    methods = [m for m in collect(results).methods if m not in ("ts-acl", "ts-acl-e")]
+    gone = ("ts-acl", "ts-acl-e", "ts-acl+tuned")
+    methods = [m for m in collect(results).methods if m not in gone]
     runs = collect(results, datasets=["uwave"], methods=methods)
     for name in ("main", "time", "memory", "curves"):
         table = TABLES[name](runs, OPTIONS)
@@ -278,6 +282,7 @@ def test_sorting(visit) -> None:
         ways.append((head.get_attribute("aria-sort"), column(tab, "main", 1)))
     falling = ["Naive", "Offline", "TS-ACL-E", "TS-ACL", "DER", "ER", "Deep", "MAS", AWFUL, "LwF"]
     rising = [*falling[-2::-1], "LwF"]
+    falling, rising = [*falling, "TS-ACL (tuned)"], [*rising, "TS-ACL (tuned)"]
     assert ways == [("descending", falling), ("ascending", rising), ("none", before)]
     press(tab, "main", "Sort by UWave F_T ↓")
     assert column(tab, "main", 1)[0] == "TS-ACL-E", "less forgetting comes first"
@@ -292,7 +297,7 @@ def test_filters_reach_everything(visit) -> None:
     assert tab.locator("#curves .panel").count() == 2
     box(tab, "UWave").uncheck()
     assert tab.locator("#curves .panel h4").all_inner_texts() == ["WISDM†"]
-    assert column(tab, "runs", 2) == ["TS-ACL"]
+    assert column(tab, "runs", 2) == ["TS-ACL", "TS-ACL (tuned)"]
     assert "1 of 2 data sets" in tab.locator("#narrowed").inner_text()
     tab.get_by_role("button", name="none methods").click()
     assert "Nothing is left" in tab.locator("#main").inner_text()
@@ -323,6 +328,10 @@ def test_details_of_a_run(visit) -> None:
     )
     button.click()
     assert shown.count() == 0
+    press(tab, "runs", "Show 21 more of 33")
+    rows.filter(has_text="(tuned)").get_by_role("button").click()
+    assert "--norm ln --tuned" in shown.inner_text()
+    rows.filter(has_text="(tuned)").get_by_role("button").click()
     press(tab, "runs", "Sort by status")
     rows.first.get_by_role("button").click()
     assert "no luck" in shown.inner_text()

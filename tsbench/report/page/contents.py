@@ -106,8 +106,8 @@ def _tables(runs: Collection, options: Options, spread: SpreadName) -> list[dict
         except UserError:
             continue
     against = options.compare or paper()
-    judged = [j for j in verdicts(runs, against) if j.verdict != "not run"]
-    made["verdict"] = verdict_table(judged, against.name)
+    judged = verdicts(runs, against) + verdicts(runs, against, tuned=True)
+    made["verdict"] = verdict_table([j for j in judged if j.verdict != "not run"], against.name)
     order = [*(name for name in SECTIONS if name in made), *(n for n in made if n not in SECTIONS)]
     methods = {method_title(m) for m in runs.methods}
     datasets = {dataset_title(d) for d in runs.datasets}
@@ -121,9 +121,8 @@ def _tables(runs: Collection, options: Options, spread: SpreadName) -> list[dict
 
 
 def _column_axis(table: Table, methods: set[str], datasets: set[str]) -> str | None:
-    if set(table.columns) <= methods:
-        return "method"
-    return "dataset" if set(table.columns) <= datasets else None
+    titles = {_key(column) for column in table.columns}
+    return "method" if titles <= methods else "dataset" if titles <= datasets else None
 
 
 def _table(table: Table, spread: SpreadName, digits: int) -> dict[str, Any]:
@@ -153,6 +152,7 @@ def _table(table: Table, spread: SpreadName, digits: int) -> dict[str, Any]:
         "headers": table.headers,
         "axes": [AXES.get(title) for title in table.headers],
         "columns": table.columns,
+        "columnKeys": [_key(column) for column in table.columns],
         "groups": table.groups,
         "notes": list(table.notes.items()),
         "turned": TURNED.get(table.name),

@@ -101,7 +101,7 @@ function protocolWords() {
 function verdictTile(table) {
   const last = table.columns.length - 1;
   const count = (word) => table.rows.filter((row) => row.cells[last].text === word).length;
-  const parts = ["match", "better", "worse", "partial data"]
+  const parts = ["match", "better", "worse", "partial data", "not comparable"]
     .map((word) => [word, count(word)])
     .filter(([, n]) => n);
   if (!parts.length) return null;

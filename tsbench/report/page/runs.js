@@ -112,6 +112,7 @@ function again(run, spec) {
     `--stream ${spec.stream}`,
     `--epochs ${spec.epochs}`,
     `--norm ${spec.norm}`,
+    ...(Object.keys(shared(run.tuned)).length ? ["--tuned"] : []),
     ...sets,
   ];
   return parts.join(" ");

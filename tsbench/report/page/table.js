@@ -22,7 +22,7 @@ function isShown(keys) {
 /* The table without what the filters hide; a row that lost its head to a hidden one gets it back. */
 function narrow(table) {
   const axis = table.columnAxis;
-  const kept = table.columns.map((column) => !axis || isShown({ [axis]: column }));
+  const kept = table.columnKeys.map((key) => !axis || isShown({ [axis]: key }));
   const pick = (list) => list.filter((_, i) => kept[i]);
   const rows = [];
   let above = null;
