@@ -80,6 +80,7 @@ function copyButton(label, what, text) {
   async function copy() {
     const done = await toClipboard(text());
     button.textContent = done ? "Copied" : "Copying is blocked";
+    button.focus();
     tell(button.textContent);
     setTimeout(() => (button.textContent = label), 1600);
   }

@@ -3,9 +3,11 @@
 const plain = (n) => String(Number(n.toPrecision(4)));
 const rounded = (n) => n.toFixed(report.digits);
 
-function spread([mean, width, seeds], format = rounded) {
-  const behind = { std: "±", ci95: "± (95 %)", none: "±" }[report.spread];
-  return `${format(mean)}${width === null ? "" : ` ${behind} ${format(width)}`}${seeds ? ` · ${seeds} seed${seeds > 1 ? "s" : ""}` : ""}`;
+/* A mean, its spread and its number of seeds in words. */
+function spread([mean, width, seeds], format = rounded, unit = "") {
+  const sign = report.spread === "ci95" ? "± (95 %)" : "±";
+  const wide = width === null ? "" : ` ${sign} ${format(width)}`;
+  return `${format(mean)}${wide}${unit} · ${seeds} seed${seeds > 1 ? "s" : ""}`;
 }
 
 /* Groups that the filters leave, by data set. */
@@ -46,14 +48,14 @@ function curvePanels() {
       const points = series.flatMap((s) => s.points);
       const tasks = Math.max(2, ...points.map((p) => p.x));
       const low = Math.min(90, ...points.map((p) => p.y));
-      const x = { title: "tasks learned", scale: linear, range: [1, tasks], format: plain };
+      const x = { title: "tasks learned", scale: whole, range: [1, tasks], format: plain };
       const y = {
         title: "average accuracy in %",
         scale: linear,
         range: [Math.floor(low / 10) * 10, 100],
         format: plain,
       };
-      return { title, x: { ...x, scale: whole }, y, series: series.filter((s) => s.points.length) };
+      return { title, x, y, series: series.filter((s) => s.points.length) };
     })
     .filter((panel) => panel.series.length);
 }
@@ -75,7 +77,7 @@ function timePanels() {
       const [mean, width] = g.cost;
       const from = width === null ? undefined : Math.max(mean - width, mean / 10);
       const to = width === null ? undefined : mean + width;
-      const text = [spread(g.cost, plain).replace(" ·", " s ·")];
+      const text = [spread(g.cost, plain, " s")];
       return { method: g.method, points: [{ x: mean, y: i, from, to, text }] };
     });
     const ends = series.flatMap(({ points: [p] }) => [p.x, p.from || p.x, p.to || p.x]);
