@@ -91,11 +91,19 @@ _ALL = (
     ),
     ("ts-acl", "TS-ACL", "analytic", "encoder, statistics", ACL, f"{TSACL}:TSACL"),
     ("ts-acl-e", "TS-ACL-E", "analytic", "encoder, statistics × 5", ACL, f"{TSACL}:TSACLE"),
+    (
+        "ts-acl-r",
+        "TS-ACL-R",
+        "analytic",
+        "statistics",
+        "ours, docs/ts-acl-r.md",
+        "tsbench.analytic.tsaclr:TSACLR",
+    ),
     ("ts-acl-deep", "Deep", "analytic", "encoder, statistics", ACL, f"{TSACL}:Deep"),
     ("ts-acl-deep-rhl", "Deep+RHL", "analytic", "encoder, statistics", ACL, f"{TSACL}:DeepHidden"),
 )
-ABLATIONS = ("ts-acl-deep", "ts-acl-deep-rhl")
-INFO = {row[0]: MethodInfo(*row, in_paper=row[0] not in ABLATIONS) for row in _ALL}
+BEYOND_PAPER = ("ts-acl-r", "ts-acl-deep", "ts-acl-deep-rhl")
+INFO = {row[0]: MethodInfo(*row, in_paper=row[0] not in BEYOND_PAPER) for row in _ALL}
 METHODS = Registry("method", "tsbench.methods", {name: i.target for name, i in INFO.items()})
 FAMILIES = ("exemplar-free", "exemplar-based", "analytic")
 

@@ -1,0 +1,165 @@
+"""Random convolution kernels: a fixed map from series to features; nothing is trained.
+
+In the manner of MiniRocket (Dempster et al., KDD 2021). A kernel has nine weights, three of them 2
+and six −1, so it sums to zero: 84 kinds. Each feature has a kernel of its own with a dilation, a
+few channels that are summed, and a threshold; its value is the share of positions at which the
+response exceeds the threshold.
+
+- Dilations are ⌊2^x⌋ for evenly spaced x, so that kernels see from 9 steps to the whole series.
+  Series are padded with zeros to keep their length.
+- A threshold is the response at a random position of a random training sample, which is a random
+  quantile of the responses, at the price of one response.
+- With more than nine channels, kernels come in groups of 64 that look at nine of them.
+- Responses are taken at every ⌊L/64⌋th position, 64 to 127 of them: neighbours tell nearly the
+  same, so positions are better spent on more kernels, and the cost does not grow with L.
+
+The responses of a dilation are one matrix product a sample: (kernels, 9C) × (9C, positions).
+Sums and differences of shifted copies need fewer operations, but a product of this shape runs at
+the speed of the arithmetic units, and they at that of memory (`tests/benchmarks/bench_kernels.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from tsbench.errors import UserError
+
+TAPS = 9
+DILATIONS = 32
+POSITIONS = 64
+MAX_CHANNELS = 9
+GROUP = 64
+BLOCK = 1 << 18
+"""Responses in memory at a time, about: they stay in the cache."""
+
+
+def kernels() -> np.ndarray:
+    """All 84 kernels (84, 9)."""
+    found = np.full((84, TAPS), -1.0, np.float32)
+    for kernel, heavy in zip(found, combinations(range(TAPS), 3), strict=True):
+        kernel[list(heavy)] = 2.0
+    return found
+
+
+def dilations(length: int) -> list[int]:
+    """Dilations for series of a length, with which a kernel still fits.
+
+    >>> dilations(9), dilations(30), dilations(60)
+    ([1], [1, 2, 3], [1, 2, 3, 4, 5, 6, 7])
+    """
+    widest = math.log2((length - 1) / (TAPS - 1))
+    return sorted({int(2**x) for x in np.linspace(0, widest, DILATIONS)})
+
+
+class KernelBank:
+    """Series (N, C, L) → shares (N, features); thresholds come from the first task."""
+
+    def __init__(
+        self,
+        channels: int,
+        length: int,
+        features: int,
+        random: np.random.Generator,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        if length < TAPS:
+            raise UserError(f"random kernels need series of {TAPS} steps or more, not {length}")
+        self.length, self.features = length, features
+        self.device = torch.device(device)
+        self.step = max(1, length // POSITIONS)
+        self.positions = -(-length // self.step)
+        counts = [len(part) for part in np.array_split(np.arange(features), len(dilations(length)))]
+        self.groups = [
+            group
+            for dilation, count in zip(dilations(length), counts, strict=True)
+            if count
+            for group in _groups(channels, dilation, count, random, self.device)
+        ]
+
+    def fit(self, x: np.ndarray, random: np.random.Generator) -> None:
+        """Thresholds from training samples (N, C, L): each one response of one of them."""
+        for group in self.groups:
+            count = group.weights.shape[1]
+            samples = random.integers(len(x), size=count)
+            centres = random.integers(self.positions, size=count) * self.step
+            taps = centres[:, None] + (np.arange(TAPS) - TAPS // 2) * group.dilation
+            inside = (taps >= 0) & (taps < self.length)
+            seen = x[samples[:, None], :, taps.clip(0, self.length - 1)][:, :, group.channels]
+            windows = torch.from_numpy((seen * inside[:, :, None]).reshape(count, -1))
+            group.thresholds = (group.weights.T * windows.to(self.device)).sum(1)
+
+    def __call__(self, x: np.ndarray) -> Tensor:
+        """Features (N, features) in float32."""
+        shares = torch.empty(len(x), self.features, device=self.device)
+        widest = max(group.weights.shape[1] for group in self.groups)
+        size = max(1, BLOCK // (widest * self.positions))
+        for start in range(0, len(x), size):
+            chunk = np.ascontiguousarray(x[start : start + size], np.float32)
+            rows, first = shares[start : start + size], 0
+            for group, responses in self.responses(torch.from_numpy(chunk).to(self.device)):
+                last = first + responses.shape[2]
+                rows[:, first:last] = _share(responses, group.thresholds)
+                first = last
+        return shares
+
+    def responses(self, x: Tensor) -> Iterator[tuple[Group, Tensor]]:
+        """Responses (N, positions, kernels), a group at a time."""
+        widest = TAPS // 2 * max(group.dilation for group in self.groups)
+        padded = pad(x, (widest, widest))
+        for group in self.groups:
+            chosen = padded if isinstance(group.channels, slice) else padded[:, group.channels]
+            samples, channels, _ = chosen.stride()
+            taps = chosen.as_strided(
+                (len(x), TAPS, chosen.shape[1], self.positions),
+                (samples, group.dilation, channels, self.step),
+                chosen.storage_offset() + widest - TAPS // 2 * group.dilation,
+            )
+            columns = taps.reshape(len(x), -1, self.positions)
+            yield group, torch.bmm(columns.mT, group.weights.expand(len(x), -1, -1))
+
+
+@dataclass
+class Group:
+    """Kernels of one dilation that look at the same channels, or at some of them."""
+
+    dilation: int
+    channels: slice | np.ndarray
+    """Index of the channels: all, or nine of them."""
+    weights: Tensor
+    """(9 × channels, kernels)."""
+    thresholds: Tensor
+    """(kernels,)."""
+
+
+def _groups(
+    channels: int, dilation: int, count: int, random: np.random.Generator, device: torch.device
+) -> Iterator[Group]:
+    """Kernels of a dilation; with many channels in several groups, each on nine of them."""
+    rounds = [random.permutation(84) for _ in range(-(-count // 84))]
+    chosen = kernels()[np.concatenate(rounds)[:count]]
+    few = channels <= MAX_CHANNELS
+    for part in np.array_split(chosen, 1 if few else -(-count // GROUP)):
+        index = slice(None) if few else random.permutation(channels)[:MAX_CHANNELS]
+        seen = min(channels, MAX_CHANNELS)
+        sizes = 2 ** (random.random(len(part)) * math.log2(seen + 1))
+        order = random.random((len(part), seen)).argsort(1).argsort(1)
+        mask = order < sizes.astype(np.int64)[:, None]
+        weights = (part[:, :, None] * mask[:, None, :]).reshape(len(part), -1).T
+        columns = torch.from_numpy(np.ascontiguousarray(weights, np.float32)).to(device)
+        yield Group(dilation, index, columns, columns.new_full((len(part),), math.inf))
+
+
+def _share(responses: Tensor, thresholds: Tensor) -> Tensor:
+    """Share of positions above the thresholds: (N, positions, kernels) → (N, kernels).
+
+    The responses are overwritten by zeros and ones, so nothing is set aside for a comparison.
+    """
+    return torch.gt(responses, thresholds, out=responses).sum(1).div_(responses.shape[1])
