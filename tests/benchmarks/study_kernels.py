@@ -57,14 +57,9 @@ def bank(x: Series, seed: int, name: object = "", features: int = 4000, **change
     return lambda series: made(series).numpy()
 
 
-def with_features(count: int) -> Callable[[Series, int], Map]:
-    """Another number of features."""
-    return lambda x, seed: bank(x, seed, features=count)
-
-
-def with_step(step: int) -> Callable[[Series, int], Map]:
-    """Every step-th position."""
-    return lambda x, seed: bank(x, seed, step=step)
+def with_bank(features: int, positions: int) -> Callable[[Series, int], Map]:
+    """Another number of features, or of positions (at least that many, fewer than twice)."""
+    return lambda x, seed: bank(x, seed, features=features, step=max(1, x.shape[2] // positions))
 
 
 def thresholds(x: Series, seed: int, kernels: int, each: int) -> Map:
@@ -152,14 +147,17 @@ def competing(x: Series, seed: int) -> Map:
 
 
 VARIANTS: dict[str, Callable[[Series, int], Map]] = {
-    "as it is: 4,000 features": with_features(4000),
-    "1,000 features": with_features(1000),
-    "2,000 features": with_features(2000),
-    "8,000 features": with_features(8000),
+    "4,000 features": with_bank(4000, 64),
+    "4,000 features, 32 positions": with_bank(4000, 32),
+    "8,000 features, 32 positions": with_bank(8000, 32),
+    "8,000 features, 16 positions": with_bank(8000, 16),
+    "1,000 features": with_bank(1000, 64),
+    "2,000 features": with_bank(2000, 64),
+    "8,000 features": with_bank(8000, 64),
+    "16,000 features, 32 positions": with_bank(16_000, 32),
     "2,000 kernels, 2 thresholds each": lambda x, seed: thresholds(x, seed, 2000, 2),
     "500 kernels, 8 thresholds each": lambda x, seed: thresholds(x, seed, 500, 8),
-    "all positions": with_step(1),
-    "half the positions": lambda x, seed: bank(x, seed, step=2 * max(1, x.shape[2] // 64)),
+    "4,000 features, all positions": with_bank(4000, 10**6),
     "raw and first differences, 2,000 each": raw_and_differences,
     "normalised input": on_normalised,
     "standardised features": standardised,

@@ -103,12 +103,14 @@ class KernelBank:
         size = max(1, BLOCK // (widest * self.positions))
         for start in range(0, len(x), size):
             chunk = np.ascontiguousarray(x[start : start + size], np.float32)
-            rows, first = shares[start : start + size], 0
+            first = 0
             for group, responses in self.responses(torch.from_numpy(chunk).to(self.device)):
                 last = first + responses.shape[2]
-                rows[:, first:last] = _share(responses, group.thresholds)
+                # Responses give way to zeros and ones: nothing is set aside for a comparison.
+                torch.gt(responses, group.thresholds, out=responses)
+                torch.sum(responses, 1, out=shares[start : start + size, first:last])
                 first = last
-        return shares
+        return shares.div_(self.positions)
 
     def responses(self, x: Tensor) -> Iterator[tuple[Group, Tensor]]:
         """Responses (N, positions, kernels), a group at a time."""
@@ -155,11 +157,3 @@ def _groups(
         weights = (part[:, :, None] * mask[:, None, :]).reshape(len(part), -1).T
         columns = torch.from_numpy(np.ascontiguousarray(weights, np.float32)).to(device)
         yield Group(dilation, index, columns, columns.new_full((len(part),), math.inf))
-
-
-def _share(responses: Tensor, thresholds: Tensor) -> Tensor:
-    """Share of positions above the thresholds: (N, positions, kernels) → (N, kernels).
-
-    The responses are overwritten by zeros and ones, so nothing is set aside for a comparison.
-    """
-    return torch.gt(responses, thresholds, out=responses).sum(1).div_(responses.shape[1])
