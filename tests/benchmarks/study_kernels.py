@@ -47,33 +47,20 @@ def streams(name: str, seeds: int, data: Path) -> Iterator[tuple[int, Stream]]:
         yield seed, (train, test)
 
 
-def bank(x: Series, seed: int, name: object = "", features: int = 4000, **changes: int) -> Map:
-    """The bank as it is, fitted on task 1, or with attributes changed."""
-    made = KernelBank(x.shape[1], x.shape[2], features, generator(seed, "kernels", name))
-    for key, value in changes.items():
-        setattr(made, key, value)
+def bank(
+    x: Series, seed: int, name: str = "", kernels: int = 4000, each: int = 2, positions: int = 64
+) -> Map:
+    """The bank as it is, fitted on task 1, or with something changed."""
+    random = generator(seed, "kernels", name)
+    made = KernelBank(x.shape[1], x.shape[2], kernels, each, random)
+    made.step = max(1, round(made.length / positions))
     made.positions = -(-made.length // made.step)
     made.fit(x, generator(seed, "thresholds", name))
     return lambda series: made(series).numpy()
 
 
-def with_bank(features: int, positions: int) -> Callable[[Series, int], Map]:
-    """Another number of features, or of positions (at least that many, fewer than twice)."""
-    return lambda x, seed: bank(x, seed, features=features, step=max(1, x.shape[2] // positions))
-
-
-def thresholds(x: Series, seed: int, kernels: int, each: int) -> Map:
-    """Fewer kernels, several thresholds each."""
-    made = KernelBank(x.shape[1], x.shape[2], kernels, generator(seed, "kernels", ""))
-
-    def transform(series: Series) -> np.ndarray:
-        parts = []
-        for i in range(each):
-            made.fit(x, generator(seed, "thresholds", i))
-            parts.append(made(series).numpy())
-        return np.concatenate(parts, 1)
-
-    return transform
+def with_bank(**changes: int) -> Callable[[Series, int], Map]:
+    return lambda x, seed: bank(x, seed, **changes)  # type: ignore[arg-type]
 
 
 def differences(series: Series) -> Series:
@@ -91,8 +78,8 @@ def side_by_side(*maps: Map) -> Map:
 
 
 def raw_and_differences(x: Series, seed: int) -> Map:
-    raw = bank(x, seed, features=2000)
-    changes = bank(differences(x), seed, "differences", features=2000)
+    raw = bank(x, seed, kernels=2000)
+    changes = bank(differences(x), seed, "differences", kernels=2000)
     return side_by_side(raw, lambda series: changes(differences(series)))
 
 
@@ -110,15 +97,15 @@ def standardised(x: Series, seed: int) -> Map:
 
 
 def pooled(x: Series, seed: int, pool: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Map:
-    """2,000 kernels with their shares and one more number each."""
-    made = KernelBank(x.shape[1], x.shape[2], 2000, generator(seed, "kernels", ""))
+    """4,000 kernels with their shares and one more number each."""
+    made = KernelBank(x.shape[1], x.shape[2], 4000, 1, generator(seed, "kernels", ""))
     made.fit(x, generator(seed, "thresholds", ""))
 
     def more(series: Series) -> np.ndarray:
         parts = []
         for start in range(0, len(series), 256):
             chunk = torch.from_numpy(series[start : start + 256])
-            found = [pool(r, group.thresholds) for group, r in made.responses(chunk)]
+            found = [pool(r, group.thresholds[0]) for group, r in made.responses(chunk)]
             parts.append(torch.cat(found, 1))
         return torch.cat(parts).numpy()
 
@@ -128,7 +115,7 @@ def pooled(x: Series, seed: int, pool: Callable[[torch.Tensor, torch.Tensor], to
 
 def competing(x: Series, seed: int) -> Map:
     """As Hydra: eight kernels compete, and it counts how often each is first, and last."""
-    made = KernelBank(x.shape[1], x.shape[2], 2000, generator(seed, "kernels", ""))
+    made = KernelBank(x.shape[1], x.shape[2], 4000, 1, generator(seed, "kernels", ""))
 
     def transform(series: Series) -> np.ndarray:
         parts = []
@@ -147,25 +134,23 @@ def competing(x: Series, seed: int) -> Map:
 
 
 VARIANTS: dict[str, Callable[[Series, int], Map]] = {
-    "4,000 features": with_bank(4000, 64),
-    "4,000 features, 32 positions": with_bank(4000, 32),
-    "8,000 features, 32 positions": with_bank(8000, 32),
-    "8,000 features, 16 positions": with_bank(8000, 16),
-    "1,000 features": with_bank(1000, 64),
-    "2,000 features": with_bank(2000, 64),
-    "8,000 features": with_bank(8000, 64),
-    "16,000 features, 32 positions": with_bank(16_000, 32),
-    "2,000 kernels, 2 thresholds each": lambda x, seed: thresholds(x, seed, 2000, 2),
-    "500 kernels, 8 thresholds each": lambda x, seed: thresholds(x, seed, 500, 8),
-    "4,000 features, all positions": with_bank(4000, 10**6),
-    "raw and first differences, 2,000 each": raw_and_differences,
+    "4,000 kernels, 2 thresholds each": with_bank(),
+    "1,000 kernels, 2 thresholds": with_bank(kernels=1000),
+    "2,000 kernels, 2 thresholds": with_bank(kernels=2000),
+    "3,000 kernels, 2 thresholds": with_bank(kernels=3000),
+    "4,000 kernels, 1 threshold": with_bank(each=1),
+    "8,000 kernels, 1 threshold": with_bank(kernels=8000, each=1),
+    "2,000 kernels, 4 thresholds": with_bank(kernels=2000, each=4),
+    "32 positions": with_bank(positions=32),
+    "128 positions": with_bank(positions=128),
+    "2,000 on the raw series, 2,000 on first differences": raw_and_differences,
     "normalised input": on_normalised,
     "standardised features": standardised,
-    "2,000 kernels, share and maximum": lambda x, s: pooled(x, s, lambda r, b: r.amax(1) - b),
-    "2,000 kernels, share and mean excess": lambda x, s: pooled(
+    "1 threshold and the maximum": lambda x, s: pooled(x, s, lambda r, b: r.amax(1) - b),
+    "1 threshold and the mean excess": lambda x, s: pooled(
         x, s, lambda r, b: (r - b).relu_().mean(1)
     ),
-    "2,000 competing kernels (first, last)": competing,
+    "competing kernels (first, last)": competing,
 }
 
 

@@ -1,17 +1,17 @@
 """Random convolution kernels: a fixed map from series to features; nothing is trained.
 
 In the manner of MiniRocket (Dempster et al., KDD 2021). A kernel has nine weights, three of them 2
-and six −1, so it sums to zero: 84 kinds. Each feature has a kernel of its own with a dilation, a
-few channels that are summed, and a threshold; its value is the share of positions at which the
-response exceeds the threshold.
+and six −1, so it sums to zero: 84 kinds. In the bank a kernel has a dilation, a few channels that
+are summed, and a few thresholds; a feature is the share of positions at which the response exceeds
+a threshold.
 
 - Dilations are ⌊2^x⌋ for evenly spaced x, so that kernels see from 9 steps to the whole series.
   Series are padded with zeros to keep their length.
 - A threshold is the response at a random position of a random training sample, which is a random
   quantile of the responses, at the price of one response.
 - With more than nine channels, kernels come in groups of 64 that look at nine of them.
-- Responses are taken at every ⌊L/64⌋th position, 64 to 127 of them: neighbours tell nearly the
-  same, so positions are better spent on more kernels, and the cost does not grow with L.
+- Responses are taken at about 64 positions, evenly spaced: neighbours tell nearly the same, and
+  the cost does not grow with L.
 
 The responses of a dilation are one matrix product a sample: (kernels, 9C) × (9C, positions).
 Sums and differences of shifted copies need fewer operations, but a product of this shape runs at
@@ -37,7 +37,7 @@ DILATIONS = 32
 POSITIONS = 64
 MAX_CHANNELS = 9
 GROUP = 64
-BLOCK = 1 << 18
+BLOCK = 1 << 17
 """Responses in memory at a time, about: they stay in the cache."""
 
 
@@ -60,26 +60,29 @@ def dilations(length: int) -> list[int]:
 
 
 class KernelBank:
-    """Series (N, C, L) → shares (N, features); thresholds come from the first task."""
+    """Series (N, C, L) → shares (N, kernels × thresholds)."""
 
     def __init__(
         self,
         channels: int,
         length: int,
-        features: int,
+        kernels: int,
+        thresholds: int,
         random: np.random.Generator,
         device: torch.device | str = "cpu",
     ) -> None:
         if length < TAPS:
             raise UserError(f"random kernels need series of {TAPS} steps or more, not {length}")
-        self.length, self.features = length, features
+        self.length, self.thresholds = length, thresholds
+        self.features = kernels * thresholds
         self.device = torch.device(device)
-        self.step = max(1, length // POSITIONS)
+        self.step = max(1, round(length / POSITIONS))
         self.positions = -(-length // self.step)
-        counts = [len(part) for part in np.array_split(np.arange(features), len(dilations(length)))]
+        found = dilations(length)
+        counts = [len(part) for part in np.array_split(np.arange(kernels), len(found))]
         self.groups = [
             group
-            for dilation, count in zip(dilations(length), counts, strict=True)
+            for dilation, count in zip(found, counts, strict=True)
             if count
             for group in _groups(channels, dilation, count, random, self.device)
         ]
@@ -87,45 +90,57 @@ class KernelBank:
     def fit(self, x: np.ndarray, random: np.random.Generator) -> None:
         """Thresholds from training samples (N, C, L): each one response of one of them."""
         for group in self.groups:
-            count = group.weights.shape[1]
-            samples = random.integers(len(x), size=count)
-            centres = random.integers(self.positions, size=count) * self.step
-            taps = centres[:, None] + (np.arange(TAPS) - TAPS // 2) * group.dilation
+            shape = (self.thresholds, group.weights.shape[1])
+            samples = random.integers(len(x), size=shape)
+            centres = random.integers(self.positions, size=shape) * self.step
+            taps = centres[..., None] + (np.arange(TAPS) - TAPS // 2) * group.dilation
             inside = (taps >= 0) & (taps < self.length)
-            seen = x[samples[:, None], :, taps.clip(0, self.length - 1)][:, :, group.channels]
-            windows = torch.from_numpy((seen * inside[:, :, None]).reshape(count, -1))
-            group.thresholds = (group.weights.T * windows.to(self.device)).sum(1)
+            seen = x[samples[..., None], :, taps.clip(0, self.length - 1)][..., group.channels]
+            windows = torch.from_numpy((seen * inside[..., None]).reshape(*shape, -1))
+            group.thresholds = (group.weights.T * windows.to(self.device)).sum(2)
 
     def __call__(self, x: np.ndarray) -> Tensor:
-        """Features (N, features) in float32."""
-        shares = torch.empty(len(x), self.features, device=self.device)
-        widest = max(group.weights.shape[1] for group in self.groups)
-        size = max(1, BLOCK // (widest * self.positions))
+        """Features (N, kernels × thresholds) in float32."""
+        counts = torch.empty(len(x), self.features, device=self.device)
+        size = self.chunk
         for start in range(0, len(x), size):
             chunk = np.ascontiguousarray(x[start : start + size], np.float32)
-            first = 0
+            rows, first = counts[start : start + size], 0
+            above = torch.empty(0)
             for group, responses in self.responses(torch.from_numpy(chunk).to(self.device)):
-                last = first + responses.shape[2]
-                # Responses give way to zeros and ones: nothing is set aside for a comparison.
-                torch.gt(responses, group.thresholds, out=responses)
-                torch.sum(responses, 1, out=shares[start : start + size, first:last])
-                first = last
-        return shares.div_(self.positions)
+                if above.shape != responses.shape:
+                    above = torch.empty_like(responses)
+                for thresholds in group.thresholds:
+                    last = first + len(thresholds)
+                    torch.gt(responses, thresholds, out=above)
+                    rows[:, first:last] = above.sum(1)
+                    first = last
+        return counts.div_(self.positions)
+
+    @property
+    def chunk(self) -> int:
+        """Samples whose responses to a group stay in the cache."""
+        widest = max(group.weights.shape[1] for group in self.groups)
+        return max(1, BLOCK // (widest * self.positions))
 
     def responses(self, x: Tensor) -> Iterator[tuple[Group, Tensor]]:
-        """Responses (N, positions, kernels), a group at a time."""
+        """Responses (N, positions, kernels), a group at a time; the next one overwrites them."""
         widest = TAPS // 2 * max(group.dilation for group in self.groups)
         padded = pad(x, (widest, widest))
+        buffer = x.new_empty(0)
         for group in self.groups:
             chosen = padded if isinstance(group.channels, slice) else padded[:, group.channels]
             samples, channels, _ = chosen.stride()
             taps = chosen.as_strided(
                 (len(x), TAPS, chosen.shape[1], self.positions),
                 (samples, group.dilation, channels, self.step),
-                chosen.storage_offset() + widest - TAPS // 2 * group.dilation,
+                widest - TAPS // 2 * group.dilation,
             )
             columns = taps.reshape(len(x), -1, self.positions)
-            yield group, torch.bmm(columns.mT, group.weights.expand(len(x), -1, -1))
+            shape = (len(x), self.positions, group.weights.shape[1])
+            if buffer.shape != shape:
+                buffer = x.new_empty(shape)
+            yield group, torch.bmm(columns.mT, group.weights.expand(len(x), -1, -1), out=buffer)
 
 
 @dataclass
@@ -138,7 +153,7 @@ class Group:
     weights: Tensor
     """(9 × channels, kernels)."""
     thresholds: Tensor
-    """(kernels,)."""
+    """(thresholds a kernel, kernels)."""
 
 
 def _groups(
@@ -156,4 +171,4 @@ def _groups(
         mask = order < sizes.astype(np.int64)[:, None]
         weights = (part[:, :, None] * mask[:, None, :]).reshape(len(part), -1).T
         columns = torch.from_numpy(np.ascontiguousarray(weights, np.float32)).to(device)
-        yield Group(dilation, index, columns, columns.new_full((len(part),), math.inf))
+        yield Group(dilation, index, columns, columns.new_empty(0, len(part)))

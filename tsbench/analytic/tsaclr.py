@@ -9,7 +9,7 @@ Features U are the shares of the bank and a constant 1; Φ = (UᵀU + γI)⁻¹U
 far, with γ = penalty × their number, so that the balance of fit and penalty does not shift as the
 stream grows. Raw input, no normalisation layer.
 
-What is taken from data before the ridge: a threshold a kernel, from training samples of task 1.
+What is taken from data before the ridge: the kernels' thresholds, from training data of task 1.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ SEED_BYTES = 8
 class KernelSettings(Settings):
     """Hyper-parameters; one default for all data sets."""
 
-    features: int = 4000
-    """Kernels, each with one feature."""
+    kernels: int = 4000
+    """Random convolution kernels."""
+    thresholds: int = 2
+    """Thresholds a kernel, each a feature."""
     penalty: float = 1e-3
     """Ridge penalty a sample: γ = penalty × samples so far."""
 
     def __post_init__(self) -> None:
-        require(self.features >= 1, "features must be at least 1")
+        require(self.kernels >= 1, "kernels must be at least 1")
+        require(self.thresholds >= 1, "thresholds must be at least 1")
         require(0 < self.penalty < math.inf, "penalty must be a number above 0")
 
 
@@ -56,12 +59,17 @@ class TSACLR(Method):
         super().__init__(context, settings)
         card, device = context.card, context.device
         self.bank = KernelBank(
-            card.channels, card.length, settings.features, context.random("kernels"), device
+            card.channels,
+            card.length,
+            settings.kernels,
+            settings.thresholds,
+            context.random("kernels"),
+            device,
         )
         # Apple's GPUs have no float64: the ridge stays on the CPU there.
         self.solve_on = torch.device("cpu") if device.type == "mps" else device
         tasks = max(1, context.classes // CLASSES_PER_TASK)
-        self.ridge = cheapest(settings.features + 1, context.samples, tasks, None, self.solve_on)
+        self.ridge = cheapest(self.bank.features + 1, context.samples, tasks, None, self.solve_on)
         self.samples = 0
         self.weights = torch.empty(0, 0, dtype=torch.float64)
 

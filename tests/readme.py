@@ -1,0 +1,63 @@
+"""The README's tables and figures, made from the committed records; nothing is typed by hand.
+
+    python tests/readme.py    # after new records: writes them anew
+
+A block between ``<!-- tsbench … -->`` and ``<!-- end -->`` holds what that command prints. Figures
+are made by the commands of ``FIGURES``; a line tells the records that they were made from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+from program import PROGRAM
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+RECORDS = ROOT / "results" / "reference"
+BLOCK = re.compile(r"<!-- (tsbench [^>]*) -->\n.*?<!-- end -->", re.DOTALL)
+MADE_FROM = re.compile(r"<!-- figures of records \w* -->")
+FIGURES = (
+    "figure curves --out docs/figures/curves.svg",
+    "figure time --out docs/figures/time.svg",
+    "figure pareto --out docs/figures/pareto.svg",
+)
+
+
+def output(command: str) -> str:
+    """What a command prints, on the committed records."""
+    words = [PROGRAM, *shlex.split(command)]
+    words += ["--results", str(RECORDS)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
+    if done.returncode not in (0, 1):  # verify ends with 1 when a cell is worse
+        raise RuntimeError(f"{command}: {done.stderr}")
+    return done.stdout.strip()
+
+
+def with_tables(text: str) -> str:
+    """The README with its tables made anew."""
+    return BLOCK.sub(lambda m: f"<!-- {m[1]} -->\n{output(m[1][8:])}\n<!-- end -->", text)
+
+
+def with_digest(text: str) -> str:
+    """The README with the digest of the records of today beside the figures."""
+    digest = hashlib.sha256()
+    for path in sorted(RECORDS.rglob("seed-*.json")):
+        digest.update(path.relative_to(RECORDS).as_posix().encode() + path.read_bytes())
+    return MADE_FROM.sub(f"<!-- figures of records {digest.hexdigest()[:16]} -->", text)
+
+
+def main() -> None:
+    """Write the README and its figures anew."""
+    for command in FIGURES:
+        output(command)
+    text = README.read_text(encoding="utf-8")
+    README.write_text(with_digest(with_tables(text)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

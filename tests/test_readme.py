@@ -1,0 +1,23 @@
+"""What the README shows is what the committed records say."""
+
+from __future__ import annotations
+
+import pytest
+import readme
+
+pytestmark = pytest.mark.skipif(not readme.RECORDS.is_dir(), reason="no committed records here")
+
+
+def test_tables_are_what_the_records_say() -> None:
+    text = readme.README.read_text(encoding="utf-8")
+    assert len(readme.BLOCK.findall(text)) >= 2
+    assert readme.with_tables(text) == text, "run: python tests/readme.py"
+
+
+def test_figures_were_made_from_these_records() -> None:
+    text = readme.README.read_text(encoding="utf-8")
+    assert readme.MADE_FROM.search(text)
+    assert readme.with_digest(text) == text, "run: python tests/readme.py"
+    for command in readme.FIGURES:
+        assert (readme.ROOT / command.rpartition(" ")[2]).is_file()
+        assert command.rpartition(" ")[2] in text
