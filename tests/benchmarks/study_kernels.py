@@ -24,8 +24,8 @@ from tsbench.data.prepared import Dataset, load
 from tsbench.data.stream import make_stream
 from tsbench.randomness import generator
 
-PENALTIES = (1e-4, 1e-3, 1e-2)
-STUDIES = {"uwave": 6, "uci-har": 2, "uci-har by person": 2, "wisdm": 2}
+PENALTIES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
+STUDIES = {"uwave": 20, "uci-har": 2, "uci-har by person": 2, "wisdm": 2}
 """Seeds of each."""
 Series = np.ndarray
 Map = Callable[[Series], np.ndarray]
