@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from itertools import combinations
@@ -16,14 +17,15 @@ from typer.testing import CliRunner
 
 from tsbench.cli.main import app
 from tsbench.learn.catalogue import INFO
-from tsbench.report import canvas, figures, run_figures
-from tsbench.report.records import collect
+from tsbench.report import canvas, figures, rank_figure, run_figures
+from tsbench.report.records import collect, in_contest, method_title
 
 SEEDS = range(1234, 1239)
 FIGURES = {
     "curves": figures.curves,
     "time": figures.time,
     "pareto": figures.pareto,
+    "ranks": rank_figure.rank_diagram,
 }
 BEGINNINGS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
 
@@ -111,6 +113,23 @@ def test_pareto_front_against_brute_force() -> None:
         assert figures.pareto_front(points) == sorted({p for p in points if not beaten(p)})
 
 
+def test_ranks_are_drawn_where_they_are(tmp_path: Path) -> None:
+    for dataset, order in (("uwave", "abc"), ("dsa", "acb"), ("wisdm", "abc")):
+        for place, name in enumerate(order):
+            make(tmp_path, f"{name}.py:M", 1, 90.0 - place, 1.0, dataset)
+    make(tmp_path, "offline", 1, 99.0, None, "uwave")
+    with canvas.style():
+        drawing = rank_figure.rank_diagram(collect(tmp_path))
+    drawn = lines(drawing.axes[0])
+    tops = {name[0]: xy[0, 0] for name, xy in drawn.items() if name.endswith("-M")}
+    assert tops == pytest.approx({"a": 1, "b": 7 / 3, "c": 8 / 3})
+    ruler = drawn["critical difference"][:, 0]
+    assert ruler.max() - ruler.min() == pytest.approx(2.343 * (3 * 4 / 18) ** 0.5, abs=1e-3)
+    bar = drawn["not told apart"][:, 0]
+    assert bar == pytest.approx([1 - 0.05, 8 / 3 + 0.05])
+    assert "with 3 data sets, average ranks closer than 1.91" in words(drawing)
+
+
 def test_matrices_draw_the_record(results: Path) -> None:
     record = run_figures.choose_run(collect(results, methods=["er"], datasets=["uwave"]), 1236)
     with canvas.style():
@@ -144,9 +163,10 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.parametrize("datasets", [[], ["uwave"]], ids=["five", "one"])
+@pytest.mark.parametrize("five", [True, False], ids=["five", "few"])
 @pytest.mark.parametrize("kind", FIGURES)
-def test_nothing_is_cut_and_no_names_overlap(crowded: Path, kind: str, datasets: list[str]) -> None:
+def test_nothing_is_cut_and_no_names_overlap(crowded: Path, kind: str, five: bool) -> None:
+    datasets = [] if five else ["uwave", "dsa"] if kind == "ranks" else ["uwave"]
     with canvas.style():
         drawing = FIGURES[kind](collect(crowded, datasets=datasets))
         drawing.draw_without_rendering()
@@ -155,11 +175,13 @@ def test_nothing_is_cut_and_no_names_overlap(crowded: Path, kind: str, datasets:
             id(a.yaxis.label) for a in drawing.axes
         }
         texts = [t for t in drawing.findobj(Text) if t.get_text() and t.get_visible()]
-        names = {run_figures.method_title(m) for m in collect(crowded).methods}
-        named = [t for t in texts if t.get_text() in names]
+        methods = [m for m in collect(crowded).methods if kind != "ranks" or in_contest(m)]
+        names = {method_title(m) for m in methods}
+        bare = [(t, re.sub(r"^[\d. ]+  |  [\d. ]+$", "", t.get_text())) for t in texts]
+        named = [t for t, name in bare if name.strip() in names]
         free = [t for t in texts if id(t) not in ticks or id(t) in labels]
         frame = drawing.bbox.padded(1)
-        assert {t.get_text() for t in named} == names
+        assert {name.strip() for t, name in bare if t in named} == names
         assert not [t.get_text() for t in named + free if not _inside(t, frame)]
         for one, other in combinations(named, 2):
             assert not one.get_window_extent().overlaps(other.get_window_extent())
@@ -215,6 +237,7 @@ def test_what_cannot_be_drawn_is_told(results: Path, tmp_path: Path) -> None:
             ["matrix", *here, "--dataset", "wisdm", "--seed", "7", "--out", out],
             "no finished run of seed 7; there are: 1234",
         ),
+        (["ranks", *here, "--out", out], "ranks need two methods"),
         (["curves", *here, "--out", str(tmp_path / "file" / "x.svg")], "cannot write"),
     ):
         told = invoke(*arguments)

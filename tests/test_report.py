@@ -20,7 +20,8 @@ from tsbench.report.published import paper
 from tsbench.report.records import collect
 from tsbench.report.render import as_csv, latex, markdown, transposed
 from tsbench.report.summary import Figure, figure
-from tsbench.report.tables import TABLES, Options
+from tsbench.report.table import Options
+from tsbench.report.tables import TABLES
 
 
 @pytest.fixture
@@ -37,6 +38,7 @@ def results(tmp_path: Path) -> Path:
     fail(tmp_path, "mas", 1235)
     fail(tmp_path, "lwf", 1234)
     make(tmp_path, "ts-acl", 1234, 88.0, 4.0, dataset="wisdm", complete=False)
+    make(tmp_path, "er", 1234, 77.0, 4.0, dataset="wisdm", complete=False)
     make(tmp_path, "x/a_b<c>&$.py:M", 1234, 10.0, 90.0)
     return tmp_path
 
@@ -111,8 +113,11 @@ def test_latex_escapes_and_structure(results: Path) -> None:
 
 def test_csv_is_unrounded_and_reads_back(results: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(as_csv(table(results), "std", 2))))
-    (row,) = [r for r in rows if r["column"] == "ER" and r["Metric"] == "A_T ↑" and r["mean"]]
+    (row,) = [
+        r for r in rows if (r["Data set"], r["Metric"], r["column"]) == ("UWave", "A_T ↑", "ER")
+    ]
     assert (float(row["mean"]), float(row["std"]), row["seeds"]) == (82.0, 2.5**0.5, "5")
+    assert {r["Data set"] for r in rows} == {"UWave", "WISDM†"}, "on every line"
 
 
 def test_methods_as_rows(results: Path) -> None:
@@ -147,7 +152,7 @@ def test_time_never_mixes_machines(results: Path) -> None:
     assert len(by_machine) == 2
     relative = made.rows[made.rows.index(uwave[0]) + 1]
     assert relative.cells[place].text == "5.00 ×"
-    assert sorted(made.notes) == ["[1]", "[2]"]
+    assert sorted(made.notes) == ["[1]", "[2]", "†"]
 
 
 def test_memory_curves_and_data_sets(results: Path) -> None:

@@ -25,6 +25,7 @@ class Kind(str, Enum):
     curves = "curves"
     time = "time"
     pareto = "pareto"
+    ranks = "ranks"
     matrix = "matrix"
     confusion = "confusion"
     features = "features"
@@ -72,7 +73,7 @@ def figure(
 
     'features' trains the run again, since records hold none.
     """
-    from tsbench.report import canvas, figures, run_figures
+    from tsbench.report import canvas, figures, rank_figure, run_figures
     from tsbench.report.records import collect
 
     canvas.ending(out)
@@ -87,6 +88,8 @@ def figure(
         elif kind is Kind.pareto:
             costs = [against.value] if against else list(figures.COSTS)
             drawing = figures.pareto(runs, costs)
+        elif kind is Kind.ranks:
+            drawing = rank_figure.rank_diagram(runs)
         else:
             record = run_figures.choose_run(runs, seed)
             say(f"run: {run_figures.run_title(record)}")

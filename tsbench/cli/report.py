@@ -24,7 +24,7 @@ from tsbench.errors import UserError
 
 if TYPE_CHECKING:
     from tsbench.report.records import Collection
-    from tsbench.report.tables import Options
+    from tsbench.report.table import Options
 
 
 class Format(str, Enum):
@@ -55,6 +55,8 @@ class TableName(str, Enum):
     ablation = "ablation"
     datasets = "datasets"
     curves = "curves"
+    pairs = "pairs"
+    ranks = "ranks"
     all = "all"
 
 
@@ -96,6 +98,9 @@ def report(
     layout: Annotated[Layout, typer.Option("--layout", help="Rows of the main table.")] = (
         Layout.datasets
     ),
+    baseline: Annotated[
+        str, typer.Option("--baseline", metavar="NAME", help="Whom 'pairs' compares with.")
+    ] = "ts-acl",
     dataset: Annotated[list[str] | None, typer.Option("--dataset", metavar="NAME")] = None,
     method: Annotated[list[str] | None, typer.Option("--method", metavar="NAME")] = None,
     protocol: Annotated[
@@ -114,7 +119,8 @@ def report(
     from tsbench.data.own import own_name
     from tsbench.report import published, render
     from tsbench.report.records import collect
-    from tsbench.report.tables import TABLES, Options
+    from tsbench.report.table import Options
+    from tsbench.report.tables import TABLES
 
     datasets = [own_name(name) for name in split_names(dataset or [])]
     methods = [method_label(name) for name in split_names(method or [])]
@@ -126,12 +132,18 @@ def report(
         against = published.paper()
     elif compare is Compare.reference:
         against = published.reference(results / "reference", runs.protocol)
-    options = Options(digits, against, data)
+    options = Options(digits, against, data, method_label(baseline))
     if format_ is ReportFormat.html:
         _page(runs, options, spread, out)
         return
-    names = list(TABLES) if table is TableName.all else [table.value]
-    made = [TABLES[name](runs, options) for name in names]
+    made = []
+    for name in TABLES if table is TableName.all else [table.value]:
+        try:
+            made.append(TABLES[name](runs, options))
+        except UserError as error:
+            if table is not TableName.all:
+                raise
+            say(f"notice: no table of {name}: {error}")
     if layout is Layout.methods:
         made = [render.transposed(t) if t.name == "main" else t for t in made]
     say(f"protocol {runs.protocol}, {len(runs.groups)} kinds of runs in '{results}'")

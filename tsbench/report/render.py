@@ -34,6 +34,8 @@ LATEX_CHARACTERS = {
     "−": "$-$",
     "Δ": r"$\Delta$",
     "γ": r"$\gamma$",
+    "χ": r"$\chi$",
+    "²": r"\textsuperscript{2}",
     **{sign: f"${code}$" for sign, code in SUPERSCRIPTS.items()},
 }
 
@@ -115,21 +117,23 @@ def latex(table: Table, spread: SpreadName, digits: int) -> str:
 
 
 def as_csv(table: Table, spread: SpreadName, digits: int) -> str:
-    """One line a figure: headers, column, mean, spread, seeds, unrounded; words in ``text``."""
+    """One line a cell: headers, column, number and spread unrounded, seeds; words in ``text``."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
         [*(h or "row" for h in table.headers), "column", "mean", spread, "seeds", "text"]
     )
+    headers = ("",) * len(table.headers)
     for row in table.rows:
+        headers = tuple(own or above for own, above in zip(row.headers, headers, strict=True))
         for column, cell in zip(table.columns, row.cells, strict=True):
-            writer.writerow([*row.headers, column, *_figures(cell, spread)])
+            writer.writerow([*headers, column, *_figures(cell, spread)])
     return out.getvalue()
 
 
 def _figures(cell: Cell, spread: SpreadName) -> list[object]:
     if cell.figure is None:
-        return ["", "", "", cell.text]
+        return ["" if cell.value is None else cell.value, "", "", cell.text]
     width = cell.figure.spread(spread)
     return [cell.figure.mean, "" if width is None else width, cell.figure.seeds, ""]
 

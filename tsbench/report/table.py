@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
+from tsbench.report.records import PARTIAL
 from tsbench.report.summary import Figure, SpreadName
+
+if TYPE_CHECKING:
+    from tsbench.report.published import Published
 
 Mark = Literal["", "best", "second"]
 
@@ -45,6 +50,33 @@ class Table:
     """Titles over runs of columns."""
     notes: dict[str, str] = field(default_factory=dict)
     """Footnotes by sign."""
+
+    def note(self, sign: str, text: str) -> None:
+        """Add to a footnote, once."""
+        known = self.notes.get(sign)
+        if known is None:
+            self.notes[sign] = text
+        elif text not in known:
+            self.notes[sign] = f"{known}; {text}"
+
+    def data_set(self, name: str, coverage: str) -> str:
+        """A data set's title, marked and explained below where its data is partial."""
+        if not coverage:
+            return name
+        known = PARTIAL in self.notes
+        self.note(PARTIAL, f"{name} {coverage}" if known else f"partial data: {name} {coverage}")
+        return name + PARTIAL
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for."""
+
+    digits: int = 2
+    compare: Published | None = None
+    data: Path = Path("datasets")
+    baseline: str = "ts-acl"
+    """The method that the table of pairs sets the others against."""
 
 
 def rank(cells: list[Cell], contest: list[bool], lower_is_better: bool, digits: int) -> None:

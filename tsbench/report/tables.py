@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from statistics import fmean
 
 from tsbench.bench.names import stream_tasks
 from tsbench.console import amount
+from tsbench.data.arrays import Coverage
 from tsbench.data.catalogue import DATASETS, PAPER, card
 from tsbench.data.prepared import read_manifest
 from tsbench.errors import UserError
-from tsbench.report.published import ABLATION, Published
+from tsbench.report.comparisons import pairs_table, ranks_table
+from tsbench.report.published import ABLATION
 from tsbench.report.records import (
     FULL_SEEDS,
-    PARTIAL,
     Collection,
     Group,
     dataset_title,
@@ -26,7 +25,7 @@ from tsbench.report.records import (
     method_title,
 )
 from tsbench.report.summary import Figure, figure
-from tsbench.report.table import Cell, Row, Table, rank
+from tsbench.report.table import Cell, Options, Row, Table, rank
 
 FAILED, SEEDS = "‡", "§"
 FAMILY_TITLES = {
@@ -36,15 +35,6 @@ FAMILY_TITLES = {
     "analytic": "Analytic",
     "other": "Other",
 }
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the user asked for."""
-
-    digits: int = 2
-    compare: Published | None = None
-    data: Path = Path("datasets")
 
 
 def main_table(runs: Collection, options: Options) -> Table:
@@ -64,7 +54,7 @@ def main_table(runs: Collection, options: Options) -> Table:
     )
     for dataset in runs.datasets:
         groups = [runs.get(dataset, m) for m in methods]
-        title = dataset_title(dataset) + _partial_note(table, groups)
+        title = _title(table, runs, dataset)
         for metric, sign in (("A_T", "↑"), ("F_T", "↓")):
             cells = [_metric_cell(table, group, metric) for group in groups]
             rank(cells, contest, metric == "F_T", options.digits)
@@ -90,7 +80,7 @@ def overview_table(runs: Collection) -> Table:
             group = runs.get(dataset, method)
             if not (group.finished or group.failed):
                 continue
-            title = dataset_title(dataset) + _partial_note(table, [group])
+            title = table.data_set(dataset_title(dataset), group.coverage)
             cells = [_metric_cell(table, group, metric) for metric in ("A_T", "F_T")]
             cells.append(Cell(figure(group.seconds())))
             table.rows.append(Row((title, method_title(method)), cells))
@@ -116,7 +106,7 @@ def time_table(runs: Collection, options: Options) -> Table:
                 continue
             sign = f"[{number}]"
             table.notes[sign] = machine
-            headers = (dataset_title(dataset), sign)
+            headers = (_title(table, runs, dataset), sign)
             cells = [Cell(f) for f in figures]
             table.rows.append(Row((*headers, "s"), cells, rule=True))
             base = figure(runs.get(dataset, "ts-acl").seconds(machine))
@@ -154,7 +144,7 @@ def memory_table(runs: Collection, options: Options) -> Table:
             cells = [_bytes(k) for k in [*kept, sum(kept)]]
             cells.append(Cell(text=f"{weights:,.0f}", value=weights))
             cells.append(_bytes(fmean(peaks)) if peaks else Cell())
-            header = dataset_title(dataset) if first else ""
+            header = _title(table, runs, dataset) if first else ""
             table.rows.append(Row((header, method_title(method)), cells, rule=first))
             first = False
     return table
@@ -167,9 +157,10 @@ def ablation_table(runs: Collection, options: Options) -> Table:
         caption="Embedding strategies: average accuracy A_T in % and variance ratio VR of the "
         "classifier's input on test data.",
         headers=("Embedding", "Metric"),
-        columns=[dataset_title(d) for d in runs.datasets],
+        columns=[],
         rows=[],
     )
+    table.columns = [_title(table, runs, d) for d in runs.datasets]
     for method, title in ABLATION.items():
         for metric, shown in (("A_T", "A_T ↑"), ("variance_ratio", "VR ↑")):
             cells = [_metric_cell(table, runs.get(d, method), metric) for d in runs.datasets]
@@ -194,14 +185,11 @@ def datasets_table(runs: Collection | None, options: Options) -> Table:
         each = card(name)
         manifest = read_manifest(each, options.data)
         counts = dict(each.published_counts)
-        title = each.title
+        coverage = ""
         if manifest is not None:
             counts = {split: about["samples"] for split, about in manifest["splits"].items()}
             if not manifest["complete"]:
-                title += PARTIAL
-                covered = manifest["coverage"]
-                note = f"{covered['found']} of {covered['expected']} {covered['unit']}"
-                _add_note(table, PARTIAL, f"partial data: {each.title} {note}")
+                coverage = str(Coverage(**manifest["coverage"]))
         words = [
             f"{each.channels} × {each.length}",
             *(str(counts.get(split, "–")) for split in ("train", "val", "test")),
@@ -209,7 +197,7 @@ def datasets_table(runs: Collection | None, options: Options) -> Table:
             str(stream_tasks(each)),
         ]
         cells = [Cell(text=w, value=float(w) if w.isdigit() else None) for w in words]
-        table.rows.append(Row((title,), cells))
+        table.rows.append(Row((table.data_set(each.title, coverage),), cells))
     return table
 
 
@@ -232,7 +220,7 @@ def curves_table(runs: Collection, options: Options) -> Table:
             if not curve:
                 continue
             cells = [Cell(each, text="") for each in curve + [None] * (tasks - len(curve))]
-            header = dataset_title(dataset) if first else ""
+            header = _title(table, runs, dataset) if first else ""
             table.rows.append(Row((header, method_title(method)), cells, rule=first))
             first = False
     return table
@@ -245,7 +233,13 @@ TABLES: dict[str, Callable[[Collection, Options], Table]] = {
     "ablation": ablation_table,
     "datasets": datasets_table,
     "curves": curves_table,
+    "pairs": pairs_table,
+    "ranks": ranks_table,
 }
+
+
+def _title(table: Table, runs: Collection, dataset: str) -> str:
+    return table.data_set(dataset_title(dataset), runs.coverage(dataset))
 
 
 def _family_groups(methods: Iterable[str]) -> list[tuple[str, int]]:
@@ -258,7 +252,7 @@ def _metric_cell(table: Table, group: Group, metric: str) -> Cell:
     notes = []
     if group.failed:
         notes.append(FAILED)
-        _add_note(table, FAILED, "some runs failed and are left out")
+        table.note(FAILED, "some runs failed and are left out")
     if found is None:
         word = "N.A." if group.finished else ("failed" if group.failed else "–")
         return Cell(text=word, notes=tuple(notes) if not group.finished else ())
@@ -274,23 +268,6 @@ def _bytes(n: float) -> Cell:
 
 def _times(ratio: float) -> Cell:
     return Cell(text=f"{ratio:.2f} ×", value=ratio)
-
-
-def _partial_note(table: Table, groups: list[Group]) -> str:
-    covered = {g.coverage for g in groups if g.coverage}
-    if not covered:
-        return ""
-    name = dataset_title(groups[0].dataset)
-    _add_note(table, PARTIAL, f"partial data: {name} {', '.join(sorted(covered))}")
-    return PARTIAL
-
-
-def _add_note(table: Table, sign: str, text: str) -> None:
-    known = table.notes.get(sign)
-    if known is None:
-        table.notes[sign] = text
-    elif text not in known:
-        table.notes[sign] = f"{known}; {text.removeprefix('partial data: ')}"
 
 
 def _comparison(name: str, theirs: list[Figure | None], ours: list[Cell]) -> list[Row]:

@@ -21,7 +21,8 @@ from tsbench.report.page.contents import contents
 from tsbench.report.records import Collection
 from tsbench.report.render import markdown
 from tsbench.report.summary import SpreadName
-from tsbench.report.tables import Options, main_table
+from tsbench.report.table import Options
+from tsbench.report.tables import main_table
 
 STYLES = ("page.css", "table.css", "figure.css", "media.css")
 SCRIPTS = (

@@ -21,8 +21,8 @@ from tsbench.report.records import (
 )
 from tsbench.report.render import LATEX_CHARACTERS, SUPERSCRIPTS
 from tsbench.report.summary import Figure, SpreadName, figure
-from tsbench.report.table import Cell, Table, parts
-from tsbench.report.tables import TABLES, Options
+from tsbench.report.table import Cell, Options, Table, parts
+from tsbench.report.tables import TABLES
 from tsbench.report.verdict import verdict_table, verdicts
 
 SECTIONS = {
