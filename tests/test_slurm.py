@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from tsbench.bench.display import Estimate
 from tsbench.bench.run import comparable
-from tsbench.bench.slurm.executor import _ending
+from tsbench.bench.slurm.endings import ending_of
 from tsbench.bench.slurm.jobs import Array, Job, create_array, open_jobs, read_array
 from tsbench.bench.slurm.packing import arrange, by_time
 from tsbench.bench.slurm.programs import JobState
@@ -278,7 +278,7 @@ def test_a_node_that_differs_is_refused(
         ("partition=nope", "invalid partition specified: nope"),
         ("gres=gpu:99", "Invalid generic resource"),
         ("foo=1", "unrecognized option '--foo=1'"),
-        ("array=0-5", "tsbench sets this one itself"),
+        ("array=0-5", "tsbench needs this one for itself"),
         ("-p=main", "not the name of an option"),
         ("pack=0", "pack must be a whole number of at least 1"),
         ("cpus-per-task=many", "cpus-per-task must be a whole number"),
@@ -357,7 +357,7 @@ def test_short_runs_share_a_job(
 def test_why_a_job_ended(tmp_path: Path, word: str, state, reason: str, limit: bool) -> None:
     job = Job(tmp_path, 0, tuple(specs("a", 1)))
     job.log.write_text(f"--- a\n{word}\n")
-    ending = _ending(job, {}, JobState(state) if state else None)
+    ending = ending_of(job, {}, JobState(state) if state else None)
     assert reason in ending.reason
     assert ending.limit == limit
 

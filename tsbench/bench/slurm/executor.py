@@ -10,7 +10,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,8 @@ from tsbench import __version__
 from tsbench.bench.display import Estimate
 from tsbench.bench.executor import Event, summary
 from tsbench.bench.run import Machine, failure
-from tsbench.bench.slurm.jobs import (
-    FOLDER,
-    Array,
-    Job,
-    create_array,
-    number,
-    open_jobs,
-)
+from tsbench.bench.slurm.endings import ending_of
+from tsbench.bench.slurm.jobs import FOLDER, Array, Job, create_array, number, open_jobs
 from tsbench.bench.slurm.packing import arrange, by_number, by_time
 from tsbench.bench.slurm.programs import (
     CPUS,
@@ -218,8 +212,9 @@ class SlurmExecutor:
                         say(f"notice: {line}")
             begun = _begun({job.folder for job in self.jobs.values()})
             self.running = 0
-            for key, job in list(self.jobs.items()):
-                state = job.state() if key in begun or key in gone else {}
+            for key in sorted((begun | gone.keys()) & self.jobs.keys()):
+                job = self.jobs[key]
+                state = job.state()
                 yield from self._news(job, state)
                 if _is_over(job, state) or now - gone.get(key, now) > GRACE:
                     yield from self._end(job, state, known.get(key), watched=True)
@@ -250,7 +245,7 @@ class SlurmExecutor:
         Lost runs of a job that nobody watched are left open, to be submitted again.
         """
         runs = state.get("runs", {})
-        ending = _ending(job, state, told)
+        ending = ending_of(job, state, told)
         failed = any(run["kind"] == "failed" for run in runs.values())
         lost = 0
         for spec in job.specs:
@@ -265,7 +260,8 @@ class SlurmExecutor:
                     lost += 1
                     continue
                 unbegun = " (before this run began)" if runs and key not in runs else ""
-                event = self._fail(job, spec, ending.reason + unbegun, not hit, show_log=not failed)
+                show_log = not failed and "refused" not in state
+                event = self._fail(job, spec, ending.reason + unbegun, not hit, show_log)
             failed |= event.kind == "failed"
             self._close(spec)
             yield event
@@ -312,47 +308,6 @@ class SlurmExecutor:
         say("    see them:    tsbench status, with the same options")
         say("    watch them:  the same command again")
         say(f"    cancel them: scancel --name {names}")
-
-
-@dataclass(frozen=True)
-class Ending:
-    """Why a job is over although it has not done all its runs."""
-
-    reason: str
-    limit: bool = False
-    """Whether what ran then needs more than it was given."""
-
-
-ENDINGS = {
-    "TIMEOUT": Ending("Slurm's time limit; give more with --slurm time=…", limit=True),
-    "DEADLINE": Ending("Slurm's deadline", limit=True),
-    "OUT_OF_MEMORY": Ending("out of memory; give more with --slurm mem=…", limit=True),
-    "CANCELLED": Ending("the job was cancelled"),
-    "NODE_FAIL": Ending("the node failed"),
-    "BOOT_FAIL": Ending("the node did not boot"),
-    "PREEMPTED": Ending("the job was preempted"),
-}
-SIGNS = {
-    "DUE TO TIME LIMIT": "TIMEOUT",
-    "DUE TO NODE FAILURE": "NODE_FAIL",
-    "DUE TO PREEMPTION": "PREEMPTED",
-    "oom-kill": "OUT_OF_MEMORY",
-    "CANCELLED AT": "CANCELLED",
-}
-"""What Slurm writes into the log of a job that it ends."""
-
-
-def _ending(job: Job, state: dict[str, Any], told: JobState | None) -> Ending:
-    if "refused" in state:
-        return Ending(state["refused"])
-    tail = "\n".join(job.tail())
-    by_log = next((ENDINGS[name] for sign, name in SIGNS.items() if sign in tail), None)
-    by_slurm = ENDINGS.get(told.state) if told else None
-    if by_slurm or by_log:
-        return by_slurm or by_log  # type: ignore[return-value]
-    if not state and not job.log.exists():
-        return Ending("the job left no trace; can the nodes write to the results folder?")
-    return Ending("the job ended early")
 
 
 def _is_over(job: Job, state: dict[str, Any]) -> bool:

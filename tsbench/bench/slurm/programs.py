@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -17,8 +18,11 @@ ENDED = {
     "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT",
 }  # fmt: skip
 """States of a job that is over; in all others it waits or runs."""
-OURS = {"array", "chdir", "error", "input", "job-name", "open-mode", "output", "parsable", "wrap"}
-"""Options of ``sbatch`` that we set ourselves."""
+OURS = {
+    "array", "chdir", "cluster", "clusters", "error", "input",
+    "job-name", "open-mode", "output", "parsable", "wrap",
+}  # fmt: skip
+"""Options of ``sbatch`` that we set ourselves, or by which we would lose sight of the jobs."""
 CPUS = "cpus-per-task"
 
 
@@ -52,7 +56,7 @@ def sbatch_options(given: Mapping[str, str]) -> dict[str, str]:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
             raise UserError(f"--slurm '{key}': not the name of an option of sbatch")
         if name in OURS:
-            raise UserError(f"--slurm {key}: tsbench sets this one itself; leave it out")
+            raise UserError(f"--slurm {key}: tsbench needs this one for itself; leave it out")
         options[name] = value
     return options
 
@@ -137,9 +141,16 @@ def states(names: Iterable[str]) -> dict[tuple[str, int], JobState]:
 
 
 def _ask(command: Sequence[str], text: str | None = None) -> str:
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("SQUEUE_")}
     try:
         done = subprocess.run(  # noqa: S603
-            command, input=text, capture_output=True, text=True, timeout=PATIENCE, check=False
+            command,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            env=plain,  # a user's habits with squeue must not hide jobs from us
         )
     except subprocess.TimeoutExpired as error:
         raise Silent(f"{command[0]} gave no answer within {PATIENCE} s") from error
