@@ -2,7 +2,8 @@
 
     python tests/benchmarks/study_kernels.py --data datasets [--only NAME …]
 
-Prints a Markdown row a variant: mean A_T for each penalty, data set by data set. Never looks at an
+Prints a Markdown row a variant: mean A_T for each penalty, and for the penalty of the least
+leave-one-out error in closed form, data set by data set. Never looks at an
 experiment stream. UCI-HAR's validation stream is tested on people it has trained on, which flatters
 weak penalties; so it is studied by person as well: a third of the people of the training data is
 left out and tested on. The ridge is exact, so the end of a stream is ridge on all of its data.
@@ -12,29 +13,49 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from tsbench.analytic.kernels import KernelBank
+from tsbench.analytic.tsacl import TSACL, AnalyticSettings
 from tsbench.data.arrays import Split
 from tsbench.data.catalogue import card
-from tsbench.data.prepared import Dataset, load
-from tsbench.data.stream import make_stream
+from tsbench.data.prepared import load
+from tsbench.data.stream import Task, make_stream
+from tsbench.learn.gradient import GradientMethod
+from tsbench.learn.method import Context
 from tsbench.randomness import generator
 
-PENALTIES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
-STUDIES = {"uwave": 20, "uci-har": 2, "uci-har by person": 2, "wisdm": 2}
+PENALTIES = (3e-4, 1e-3, 3e-3)
+STUDIES = {"uwave": 10, "uci-har": 2, "uci-har by person": 2, "wisdm": 2}
 """Seeds of each."""
 Series = np.ndarray
 Map = Callable[[Series], np.ndarray]
-Stream = tuple[list[Split], list[Split]]
 
 
-def streams(name: str, seeds: int, data: Path) -> Iterator[tuple[int, Stream]]:
-    """Training and test side of validation streams, by task."""
-    dataset: Dataset = load(card(name.split()[0]), data)
+@dataclass(frozen=True)
+class Study:
+    """Training and test side of a validation stream, by task."""
+
+    context: Context
+    first: Task
+    train: list[Split]
+    test: list[Split]
+
+    @property
+    def x(self) -> Series:
+        """Training samples of task 1."""
+        return self.train[0].x
+
+    def random(self, *names: object) -> np.random.Generator:
+        return generator(self.context.seed, *names)
+
+
+def studies(name: str, seeds: int, data: Path) -> Iterator[Study]:
+    dataset = load(card(name.split()[0]), data)
     for seed in range(1234, 1234 + seeds):
         stream = make_stream(dataset, seed, "val")
         train, test = [task.train for task in stream.tasks], list(stream.tests)
@@ -44,23 +65,28 @@ def streams(name: str, seeds: int, data: Path) -> Iterator[tuple[int, Stream]]:
             held = [np.isin(part.subject, left_out) for part in train]
             test = [part.take(np.flatnonzero(h)) for part, h in zip(train, held, strict=True)]
             train = [part.take(np.flatnonzero(~h)) for part, h in zip(train, held, strict=True)]
-        yield seed, (train, test)
+        context = Context(dataset.card, seed, len(stream.classes), sum(map(len, train)), 0)
+        yield Study(context, replace(stream.tasks[0], train=train[0]), train, test)
 
 
 def bank(
-    x: Series, seed: int, name: str = "", kernels: int = 4000, each: int = 2, positions: int = 64
+    study: Study,
+    x: Series,
+    name: object = "",
+    kernels: int = 2000,
+    each: int = 4,
+    positions: int = 64,
 ) -> Map:
     """The bank as it is, fitted on task 1, or with something changed."""
-    random = generator(seed, "kernels", name)
-    made = KernelBank(x.shape[1], x.shape[2], kernels, each, random)
+    made = KernelBank(x.shape[1], x.shape[2], kernels, each, study.random("kernels", name))
     made.step = max(1, round(made.length / positions))
     made.positions = -(-made.length // made.step)
-    made.fit(x, generator(seed, "thresholds", name))
+    made.fit(x, study.random("thresholds", name))
     return lambda series: made(series).numpy()
 
 
-def with_bank(**changes: int) -> Callable[[Series, int], Map]:
-    return lambda x, seed: bank(x, seed, **changes)  # type: ignore[arg-type]
+def with_bank(**changes: int) -> Callable[[Study], Map]:
+    return lambda study: bank(study, study.x, **changes)  # type: ignore[arg-type]
 
 
 def differences(series: Series) -> Series:
@@ -77,29 +103,42 @@ def side_by_side(*maps: Map) -> Map:
     return lambda series: np.concatenate([each(series) for each in maps], 1)
 
 
-def raw_and_differences(x: Series, seed: int) -> Map:
-    raw = bank(x, seed, kernels=2000)
-    changes = bank(differences(x), seed, "differences", kernels=2000)
+def raw_and_differences(study: Study) -> Map:
+    raw = bank(study, study.x, kernels=1000)
+    changes = bank(study, differences(study.x), "differences", kernels=1000)
     return side_by_side(raw, lambda series: changes(differences(series)))
 
 
-def on_normalised(x: Series, seed: int) -> Map:
-    inner = bank(normalised(x), seed)
+def on_normalised(study: Study) -> Map:
+    inner = bank(study, normalised(study.x))
     return lambda series: inner(normalised(series))
 
 
-def standardised(x: Series, seed: int) -> Map:
-    """By mean and deviation of task 1; √10 in the deviation's place, so that penalties compare."""
-    inner = bank(x, seed)
-    first = inner(x)
+def with_encoder(study: Study) -> Map:
+    """Beside the bank: the fused features of TS-ACL's encoder, trained on task 1, at its scale."""
+    method = TSACL(study.context, AnalyticSettings(gamma=1.0, width=1))
+    GradientMethod.learn(method, study.first)
+
+    def encoded(series: Series) -> np.ndarray:
+        return np.concatenate([part.numpy() for part, _ in method._features(series)])
+
+    scale = 2 * np.abs(encoded(study.x)).mean()
+    return side_by_side(bank(study, study.x), lambda series: encoded(series) / scale)
+
+
+def standardised(study: Study) -> Map:
+    """By mean and deviation of task 1, then to the scale of a share, so that penalties compare."""
+    inner = bank(study, study.x)
+    first = inner(study.x)
     mean, deviation = first.mean(0), first.std(0) + 0.01
     return lambda series: np.clip((inner(series) - mean) / deviation, -10, 10) * 0.3
 
 
-def pooled(x: Series, seed: int, pool: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Map:
+def pooled(study: Study, pool: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Map:
     """4,000 kernels with their shares and one more number each."""
-    made = KernelBank(x.shape[1], x.shape[2], 4000, 1, generator(seed, "kernels", ""))
-    made.fit(x, generator(seed, "thresholds", ""))
+    x = study.x
+    made = KernelBank(x.shape[1], x.shape[2], 4000, 1, study.random("kernels", ""))
+    made.fit(x, study.random("thresholds", ""))
 
     def more(series: Series) -> np.ndarray:
         parts = []
@@ -113,9 +152,10 @@ def pooled(x: Series, seed: int, pool: Callable[[torch.Tensor, torch.Tensor], to
     return side_by_side(lambda s: made(s).numpy(), lambda s: np.clip(more(s) / scale, -5, 5))
 
 
-def competing(x: Series, seed: int) -> Map:
+def competing(study: Study) -> Map:
     """As Hydra: eight kernels compete, and it counts how often each is first, and last."""
-    made = KernelBank(x.shape[1], x.shape[2], 4000, 1, generator(seed, "kernels", ""))
+    x = study.x
+    made = KernelBank(x.shape[1], x.shape[2], 4000, 1, study.random("kernels", ""))
 
     def transform(series: Series) -> np.ndarray:
         parts = []
@@ -133,52 +173,71 @@ def competing(x: Series, seed: int) -> Map:
     return transform
 
 
-VARIANTS: dict[str, Callable[[Series, int], Map]] = {
-    "4,000 kernels, 2 thresholds each": with_bank(),
-    "1,000 kernels, 2 thresholds": with_bank(kernels=1000),
-    "2,000 kernels, 2 thresholds": with_bank(kernels=2000),
-    "3,000 kernels, 2 thresholds": with_bank(kernels=3000),
-    "4,000 kernels, 1 threshold": with_bank(each=1),
+ENSEMBLE = "mean score of three banks"
+VARIANTS: dict[str, Callable[[Study], Map]] = {
+    "2,000 kernels, 4 thresholds, 64 positions": with_bank(),
+    "500 kernels": with_bank(kernels=500),
+    "1,000 kernels": with_bank(kernels=1000),
+    "4,000 kernels": with_bank(kernels=4000),
+    "1 threshold": with_bank(each=1),
+    "2 thresholds": with_bank(each=2),
+    "4,000 kernels, 2 thresholds": with_bank(kernels=4000, each=2),
     "8,000 kernels, 1 threshold": with_bank(kernels=8000, each=1),
-    "2,000 kernels, 4 thresholds": with_bank(kernels=2000, each=4),
+    "500 kernels, 16 thresholds": with_bank(kernels=500, each=16),
     "32 positions": with_bank(positions=32),
     "128 positions": with_bank(positions=128),
-    "2,000 on the raw series, 2,000 on first differences": raw_and_differences,
+    "1,000 on the raw series, 1,000 on first differences": raw_and_differences,
     "normalised input": on_normalised,
     "standardised features": standardised,
-    "1 threshold and the maximum": lambda x, s: pooled(x, s, lambda r, b: r.amax(1) - b),
-    "1 threshold and the mean excess": lambda x, s: pooled(
-        x, s, lambda r, b: (r - b).relu_().mean(1)
+    "4,000 kernels, 1 threshold and the maximum": lambda study: pooled(
+        study, lambda r, b: r.amax(1) - b
     ),
-    "competing kernels (first, last)": competing,
+    "4,000 kernels, 1 threshold and the mean excess": lambda study: pooled(
+        study, lambda r, b: (r - b).relu_().mean(1)
+    ),
+    "4,000 competing kernels (first, last)": competing,
+    "three banks side by side": lambda study: side_by_side(
+        *(bank(study, study.x, i) for i in range(3))
+    ),
+    "with the frozen encoder's features": with_encoder,
 }
 
 
-def accuracies(features: Map, train: list[Split], test: list[Split]) -> list[float]:
-    """A_T of ridge on all training data, for each penalty."""
-    u = _with_constant(features, train)
-    y = torch.from_numpy(np.concatenate([part.y for part in train]))
+def accuracies(study: Study, *members: Map) -> tuple[list[float], float, float]:
+    """A_T of ridge on all training data for each penalty; A_T and penalty by leave-one-out error.
+
+    With several members, A_T of their mean score.
+    """
+    y = torch.from_numpy(np.concatenate([part.y for part in study.train]))
     targets = torch.nn.functional.one_hot(y).double()
-    dual = len(u) < u.shape[1]
-    matrix = u @ u.T if dual else u.T @ u
-    right = targets if dual else u.T @ targets
-    tests = [_with_constant(features, [part]) for part in test if len(part)]
-    truths = [torch.from_numpy(part.y) for part in test if len(part)]
-    found = []
-    for penalty in PENALTIES:
-        shifted = matrix.clone()
-        shifted.diagonal().add_(penalty * len(u))
-        solution = torch.cholesky_solve(right, torch.linalg.cholesky(shifted))
-        weights = u.T @ solution if dual else solution
-        hits = [
-            ((t @ weights).argmax(1) == truth).double().mean().item()
-            for t, truth in zip(tests, truths, strict=True)
-        ]
-        found.append(100 * float(np.mean(hits)))
-    return found
+    tests = [part for part in study.test if len(part)]
+    scores = [[torch.zeros(()) for _ in tests] for _ in PENALTIES]
+    errors = [0.0 for _ in PENALTIES]
+    for features in members:
+        u = with_constant(features, study.train)
+        others = [with_constant(features, [part]) @ u.T for part in tests]
+        for i, penalty in enumerate(PENALTIES):
+            kernel = u @ u.T
+            kernel.diagonal().add_(penalty * len(u))
+            inverse = torch.cholesky_inverse(torch.linalg.cholesky(kernel))
+            dual = inverse @ targets
+            # A sample left out is missed by its dual weight over its diagonal entry.
+            errors[i] += (dual / inverse.diagonal()[:, None]).square().mean().item()
+            for k, other in enumerate(others):
+                scores[i][k] = scores[i][k] + other @ dual
+    found = [
+        100 * float(np.mean([hits(s, part) for s, part in zip(row, tests, strict=True)]))
+        for row in scores
+    ]
+    best = int(np.argmin(errors))
+    return found, found[best], PENALTIES[best]
 
 
-def _with_constant(features: Map, parts: list[Split]) -> torch.Tensor:
+def hits(scores: torch.Tensor, part: Split) -> float:
+    return float((scores.argmax(1).numpy() == part.y).mean())
+
+
+def with_constant(features: Map, parts: list[Split]) -> torch.Tensor:
     u = torch.from_numpy(np.concatenate([features(part.x) for part in parts])).double()
     return torch.nn.functional.pad(u, (0, 1), value=1.0)
 
@@ -187,21 +246,27 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("datasets"))
-    parser.add_argument("--only", nargs="*", default=list(VARIANTS))
+    parser.add_argument("--only", nargs="*", default=[*VARIANTS, ENSEMBLE])
+    parser.add_argument("--sets", nargs="*", default=list(STUDIES))
     options = parser.parse_args()
     torch.set_num_threads(1)
-    known = {name: list(streams(name, seeds, options.data)) for name, seeds in STUDIES.items()}
-    heads = [f"{name} ({STUDIES[name]})" for name in known]
-    print(f"| penalties {', '.join(f'{p:g}' for p in PENALTIES)} | {' | '.join(heads)} |")
+    known = {name: list(studies(name, STUDIES[name], options.data)) for name in options.sets}
+    heads = [f"{name} ({STUDIES[name]} seeds)" for name in known]
+    print(f"| penalty {', '.join(f'{p:g}' for p in PENALTIES)}; by LOO | {' | '.join(heads)} |")
     print("|---" * (1 + len(heads)) + "|")
     for variant in options.only:
         cells = []
         for found in known.values():
-            rows = [
-                accuracies(VARIANTS[variant](train[0].x, seed), train, test)
-                for seed, (train, test) in found
-            ]
-            cells.append(" / ".join(f"{v:.2f}" for v in np.mean(rows, axis=0)))
+            rows = []
+            for study in found:
+                if variant == ENSEMBLE:
+                    members = [bank(study, study.x, i) for i in range(3)]
+                else:
+                    members = [VARIANTS[variant](study)]
+                each, by_loo, _ = accuracies(study, *members)
+                rows.append([*each, by_loo])
+            *each, by_loo = np.mean(rows, axis=0)
+            cells.append(" / ".join(f"{v:.2f}" for v in each) + f"; {by_loo:.2f}")
         print(f"| {variant} | {' | '.join(cells)} |", flush=True)
 
 

@@ -37,9 +37,9 @@ SEED_BYTES = 8
 class KernelSettings(Settings):
     """Hyper-parameters; one default for all data sets."""
 
-    kernels: int = 4000
+    kernels: int = 2000
     """Random convolution kernels."""
-    thresholds: int = 2
+    thresholds: int = 4
     """Thresholds a kernel, each a feature."""
     penalty: float = 1e-3
     """Ridge penalty a sample: γ = penalty × samples so far."""
