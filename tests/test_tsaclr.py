@@ -35,17 +35,17 @@ def test_equals_joint_ridge_after_every_task(features, solver) -> None:
 def test_features_come_from_the_first_task_alone() -> None:
     context, stream = setting()
     x = stream.tests[0].x
-    full = learned(TSACLR, tasks=3, kernels=25)
-    np.testing.assert_array_equal(full.inputs(x), learned(TSACLR, tasks=1, kernels=25).inputs(x))
+    full = learned(TSACLR, tasks=3, kernels=25, thresholds=2)
+    np.testing.assert_array_equal(full.inputs(x), learned(TSACLR, tasks=1, kernels=25, thresholds=2).inputs(x))
     first = stream.tasks[0]
-    method = TSACLR(context, KernelSettings(kernels=25))
+    method = TSACLR(context, KernelSettings(kernels=25, thresholds=2))
     method.learn(replace(first, train=replace(first.train, x=first.train.x * 3 + 1)))
     assert not np.array_equal(method.inputs(x), full.inputs(x))
 
 
 def test_validation_samples_are_not_learned() -> None:
     context, stream = setting()
-    one, other = (TSACLR(context, KernelSettings(kernels=25)) for _ in range(2))
+    one, other = (TSACLR(context, KernelSettings(kernels=25, thresholds=2)) for _ in range(2))
     for task in stream.tasks:
         one.learn(task)
         other.learn(replace(task, val=replace(task.val, x=np.full_like(task.val.x, np.nan))))
@@ -53,14 +53,14 @@ def test_validation_samples_are_not_learned() -> None:
 
 
 def test_nothing_needs_a_gradient() -> None:
-    method = learned(TSACLR, kernels=25)
+    method = learned(TSACLR, kernels=25, thresholds=2)
     tensors = [method.weights, *method.ridge.tensors()]
     tensors += [t for group in method.bank.groups for t in (group.weights, group.thresholds)]
     assert not any(t.requires_grad for t in tensors)
 
 
 def test_what_is_kept() -> None:
-    kept = learned(TSACLR, kernels=10).kept()
+    kept = learned(TSACLR, kernels=10, thresholds=2).kept()
     d, classes = 21, 6
     assert kept.raw == kept.generator == 0
     assert kept.statistics == 8 * (d * d + d * classes) + 4 * 20  # G, Q and the thresholds
@@ -68,7 +68,7 @@ def test_what_is_kept() -> None:
 
 
 def test_shares_and_a_constant() -> None:
-    features = learned(TSACLR, kernels=25).inputs(setting()[1].tests[0].x)
+    features = learned(TSACLR, kernels=25, thresholds=2).inputs(setting()[1].tests[0].x)
     assert features.shape[1] == 51
     assert (features[:, -1] == 1).all()
     assert features.min() >= 0
@@ -91,7 +91,7 @@ def test_settings_that_make_no_sense(wrong) -> None:
 
 
 def test_threads_do_not_change_features() -> None:
-    method = learned(TSACLR, kernels=150)
+    method = learned(TSACLR, kernels=150, thresholds=2)
     x = setting()[1].tests[1].x
     before = torch.get_num_threads()
     try:

@@ -117,7 +117,7 @@ def compare_runs(data: Path) -> None:
         print(f"whole runs not compared: {error}")
         return
     run.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[attr-defined]
-    spent = {method: 0.0 for method in request.methods}
+    spent = dict.fromkeys(request.methods, 0.0)
     for spec in specs:
         times = run.execute(spec, run.Machine(data), lambda *_: None)["time"]
         learn, evaluate = sum(times["learn"]), sum(times["evaluate"])
