@@ -36,7 +36,9 @@ def test_features_come_from_the_first_task_alone() -> None:
     context, stream = setting()
     x = stream.tests[0].x
     full = learned(TSACLR, tasks=3, kernels=25, thresholds=2)
-    np.testing.assert_array_equal(full.inputs(x), learned(TSACLR, tasks=1, kernels=25, thresholds=2).inputs(x))
+    np.testing.assert_array_equal(
+        full.inputs(x), learned(TSACLR, tasks=1, kernels=25, thresholds=2).inputs(x)
+    )
     first = stream.tasks[0]
     method = TSACLR(context, KernelSettings(kernels=25, thresholds=2))
     method.learn(replace(first, train=replace(first.train, x=first.train.x * 3 + 1)))
