@@ -78,6 +78,14 @@ class Store:
                 problems.append(str(error))
         return found, problems
 
+    def written(self, record: dict[str, Any]) -> float:
+        """When a record of this folder was stored, in seconds since 1970."""
+        spec = record["spec"]
+        ending = ".json" if record["status"] == "ok" else ".failed.json"
+        name = f"seed-{spec['seed']}{ending}"
+        path = self.root / spec["protocol"] / spec["dataset"] / record["label"] / name
+        return path.stat().st_mtime if path.exists() else 0.0
+
     def check_writable(self) -> None:
         """Raise before starting if records could not be stored."""
         probe = self.root / ".locks" / "probe"

@@ -33,7 +33,7 @@ class Recipe:
     name: str = ""
     """In results and tables; by default the folder's own."""
     title: str = ""
-    """For people; by default the name."""
+    """In the table of data sets; by default the name."""
     train: Files | None = None
     """A file, a pattern such as train/*/*.npy, or {x: FILE, y: FILE, subject: FILE}."""
     test: Files | None = None

@@ -110,11 +110,12 @@ def collect(
     if protocol not in counts:
         raise UserError(f"no runs of protocol '{protocol}'; there are: {', '.join(counts)}")
     groups: dict[tuple[str, str], Group] = {}
-    for record in records:
+    chosen = [r for r in records if r["spec"]["protocol"] == protocol]
+    chosen, outdated = _of_today(root, chosen)
+    problems += outdated
+    for record in chosen:
         spec = record["spec"]
         key = (str(spec["dataset"]), str(record["label"]))
-        if spec["protocol"] != protocol:
-            continue
         if (datasets and key[0] not in datasets) or (methods and key[1] not in methods):
             continue
         group = groups.setdefault(key, Group(*key))
@@ -125,6 +126,24 @@ def collect(
     if not groups:
         raise UserError("no runs of these data sets and methods")
     return Collection(protocol, groups, problems)
+
+
+def _of_today(root: Path, records: list[Record]) -> tuple[list[Record], list[str]]:
+    """Without runs on data, or of a method's file, that have changed since; a line for those."""
+    store, problems = Store(root), []
+    for what, version in (("data", "data_digest"), ("code", "code")):
+        found: dict[str, dict[Any, list[Record]]] = {}
+        for record in records:
+            spec = record["spec"]
+            name = spec["dataset"] if what == "data" else f"{record['label']} on {spec['dataset']}"
+            found.setdefault(name, {}).setdefault(spec.get(version), []).append(record)
+        for name, versions in found.items():
+            if len(versions) > 1:  # what was written last counts
+                today = max(versions, key=lambda v: max(map(store.written, versions[v])))
+                old = {id(r) for v, group in versions.items() if v != today for r in group}
+                records = [r for r in records if id(r) not in old]
+                problems.append(f"{len(old)} run(s) of {name} with earlier {what}")
+    return records, problems
 
 
 def machine_of(record: Record) -> str:

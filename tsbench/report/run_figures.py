@@ -145,7 +145,8 @@ def class_names(record: Record) -> list[str]:
     """Names of the classes by label; numbers where the data set is not known here."""
     order = record["class_order"]
     name = record["spec"]["dataset"]
-    known = card(name).class_names if name in DATASETS.builtin else ()
+    own = record["data"].get("card", {}).get("class_names", ())
+    known = card(name).class_names if name in DATASETS.builtin else own
     return [known[c] if c < len(known) else f"class {c}" for c in order]
 
 

@@ -10,7 +10,7 @@ from tsbench.bench.names import stream_tasks
 from tsbench.console import amount
 from tsbench.data.arrays import Coverage
 from tsbench.data.catalogue import DATASETS, PAPER, card
-from tsbench.data.prepared import read_manifest
+from tsbench.data.prepared import read_manifest, stored_names
 from tsbench.errors import UserError
 from tsbench.report.comparisons import pairs_table, ranks_table
 from tsbench.report.published import ABLATION
@@ -181,8 +181,9 @@ def datasets_table(runs: Collection | None, options: Options) -> Table:
         columns=["shape", "train", "held out", "test", "classes", "exp tasks"],
         rows=[],
     )
-    for name in [*PAPER, *(d for d in DATASETS.builtin if d not in PAPER)]:
-        each = card(name)
+    others = [d for d in DATASETS.builtin if d not in PAPER]
+    for name in [*PAPER, *others, *stored_names(options.data)]:
+        each = card(name, options.data)
         manifest = read_manifest(each, options.data)
         counts = dict(each.published_counts)
         coverage = ""
