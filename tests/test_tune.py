@@ -16,6 +16,7 @@ from tsbench.bench.grid import grid_of
 from tsbench.bench.plan import Request, make_specs
 from tsbench.bench.run import Machine, comparable, execute
 from tsbench.bench.spec import RunSpec
+from tsbench.bench.status import matrix_status
 from tsbench.bench.store import Store
 from tsbench.bench.tune import Study, make_studies, tune
 from tsbench.bench.tuned import with_tuned
@@ -24,7 +25,13 @@ from tsbench.data.catalogue import DATASETS, PAPER
 from tsbench.data.prepared import Dataset
 from tsbench.data.stream import stream_classes
 from tsbench.errors import UserError
-from tsbench.learn.catalogue import INFO, default_settings, hyper_parameter_file, published_grid
+from tsbench.learn.catalogue import (
+    INFO,
+    default_settings,
+    hyper_parameter_file,
+    published_grid,
+    tunable,
+)
 from tsbench.learn.settings import build
 
 
@@ -159,10 +166,26 @@ def test_a_method_of_ones_own_tunes_its_schedule_from_its_own_default(own: Path)
 
 
 def test_a_method_with_nothing_to_tune_is_told_and_runs_as_ever(own: Path, capsys) -> None:
-    fixed = specs([f"{own}:Fixed"])
+    fixed = specs([f"{own}:Fixed", "ts-acl-r"])
     assert make_studies(fixed, full=False) == []
-    assert "own-Fixed: nothing to tune" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "own-Fixed: nothing to tune" in said
+    assert "ts-acl-r: nothing to tune" in said
     assert with_tuned(fixed, own.parent) == fixed
+
+
+def test_what_is_tunable_is_known_without_importing_it() -> None:
+    for method, spec in zip(INFO, specs(list(INFO)), strict=True):
+        assert tunable(method) == bool(grid_of(spec)), method
+    assert not tunable("ts-acl-r")
+    assert tunable("./own.py:Mine")
+
+
+def test_the_status_of_tuned_runs(tmp_path: Path) -> None:
+    found = matrix_status(
+        ["er", "ts-acl-r"], ["demo"], 1, [], "exp-ln-1", tmp_path, tmp_path, tuned=True
+    )
+    assert [run["method"] for run in found.runs] == ["er+tuned", "ts-acl-r"]
 
 
 def test_trials_are_pruned_and_resumed(tmp_path: Path) -> None:

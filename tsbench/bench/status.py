@@ -15,7 +15,7 @@ from tsbench.bench.store import Store
 from tsbench.console import say
 from tsbench.data.catalogue import card
 from tsbench.data.prepared import read_manifest
-from tsbench.learn.catalogue import expand
+from tsbench.learn.catalogue import expand, tunable
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def matrix_status(
     runs: list[dict[str, Any]] = [
         {"dataset": d, "method": m, "seed": s, "state": states.get((d, m, s), "missing")}
         for d in chosen
-        for m in (method_label(method, tuned=tuned) for method in expand(methods))
+        for m in (method_label(name, tuned=tuned and tunable(name)) for name in expand(methods))
         for s in choose_seeds(count, seeds)
     ]
     known = [t for times in seconds.values() for t in times]

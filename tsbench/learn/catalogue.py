@@ -146,6 +146,14 @@ def published_grid(method: str, dataset: str, trains: bool) -> dict[str, list[An
     return {**training, **_entry("grids.yaml", method, dataset)}
 
 
+def tunable(method: str) -> bool:
+    """Whether a method has a grid, without importing it; one from elsewhere may have."""
+    if method not in INFO:
+        return True
+    trains = "schedule" in {each.name for each in hyper_parameters(INFO[method].target)}
+    return bool(published_grid(method, "default", trains))
+
+
 def _entry(file: str, method: str, dataset: str) -> dict[str, Any]:
     entry = hyper_parameter_file(file).get(method, {})
     return {**entry.get("default", {}), **entry.get(dataset, {})}
