@@ -216,8 +216,9 @@ def accuracies(study: Study, *members: Map) -> tuple[list[float], float, float]:
     for features in members:
         u = with_constant(features, study.train)
         others = [with_constant(features, [part]) @ u.T for part in tests]
+        gram = u @ u.T
         for i, penalty in enumerate(PENALTIES):
-            kernel = u @ u.T
+            kernel = gram.clone()
             kernel.diagonal().add_(penalty * len(u))
             inverse = torch.cholesky_inverse(torch.linalg.cholesky(kernel))
             dual = inverse @ targets
