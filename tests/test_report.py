@@ -199,13 +199,33 @@ def test_nothing_to_report_is_told(tmp_path: Path, results: Path) -> None:
         (["report", "--results", str(tmp_path / "none")], "no records"),
         (["report", "--results", str(results), "--protocol", "exp-bn-7"], "no runs of protocol"),
         (["report", "--results", str(results), "--dataset", "dsa"], "no runs of these"),
-        (["report", "--results", str(results), "--compare", "reference"], "no reference runs"),
         (["report", "--results", str(results), "--out", "x.md"], "--out needs a --format"),
     ):
         told = invoke(*arguments)
         assert told.exit_code == 2
         assert word in told.stderr
         assert "Traceback" not in told.output
+
+
+def test_our_own_runs_stand_beside(results: Path) -> None:
+    folder = Path(__file__).parent.parent / "results" / "reference" / "exp-ln-100" / "uwave" / "er"
+    theirs = [json.loads(p.read_text())["result"]["A_T"] for p in folder.glob("seed-????.json")]
+    told = invoke(
+        *("report", "--results", str(results), "--dataset", "uwave"),
+        *("--compare", "reference", "--format", "csv"),
+    )
+    assert told.exit_code == 0, told.output
+    rows = list(csv.DictReader(io.StringIO(told.stdout)))
+    shown = [r["mean"] for r in rows if (r["Metric"], r["column"]) == ("reference", "ER")]
+    assert float(shown[0]) == pytest.approx(sum(theirs) / len(theirs))
+
+
+def test_without_reference_runs_there_is_nothing_to_compare(results: Path) -> None:
+    for record in results.rglob("seed-*.json"):
+        record.write_text(record.read_text().replace("exp-ln-100", "exp-ln-7"))
+    told = invoke("report", "--results", str(results), "--compare", "reference")
+    assert told.exit_code == 2
+    assert "no reference runs to compare with: no runs of protocol 'exp-ln-7'" in told.stderr
 
 
 def test_broken_files_are_a_notice(results: Path) -> None:

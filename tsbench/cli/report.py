@@ -131,7 +131,7 @@ def report(
     if compare is Compare.paper:
         against = published.paper()
     elif compare is Compare.reference:
-        against = published.reference(results / "reference", runs.protocol)
+        against = published.reference(runs.protocol)
     options = Options(digits, against, data, method_label(baseline))
     if format_ is ReportFormat.html:
         _page(runs, options, spread, out)

@@ -58,11 +58,12 @@ def paper() -> Published:
     return Published("paper", main, ablation)
 
 
-def reference(folder: Path, protocol: str | None) -> Published:
+def reference(protocol: str | None) -> Published:
     """Our own committed runs."""
-    if not folder.is_dir():
-        raise UserError(f"no reference runs in '{folder}'")
-    runs = collect(folder, protocol)
+    try:
+        runs = collect(Path(str(resources.files("tsbench.reference"))), protocol)
+    except UserError as error:
+        raise UserError(f"no reference runs to compare with: {error}") from error
     return Published("reference", _values(runs, MAIN_METRICS), _values(runs, ABLATION_METRICS))
 
 
