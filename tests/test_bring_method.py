@@ -145,8 +145,9 @@ def test_check_names_rule_and_line_for_plugins(tmp_path: Path, plugins: Path) ->
 
 
 def test_a_file_that_changes_between_plan_and_run_is_noticed(tmp_path: Path, plugins) -> None:
+    from tsbench.bench.machine import Machine
     from tsbench.bench.plan import Request, make_specs
-    from tsbench.bench.run import Machine, execute
+    from tsbench.bench.run import execute
     from tsbench.errors import UserError
 
     (spec,) = make_specs(Request([f"{plugins}:Good"], ["demo"], [1]), tmp_path)

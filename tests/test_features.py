@@ -10,9 +10,10 @@ import pytest
 from program import PLUGINS
 from typer.testing import CliRunner
 
+from tsbench.bench.machine import Machine
 from tsbench.bench.metrics import VarianceRatio
 from tsbench.bench.plan import Request, make_specs
-from tsbench.bench.run import Machine, execute
+from tsbench.bench.run import execute
 from tsbench.bench.store import Store
 from tsbench.cli.main import app
 from tsbench.errors import UserError

@@ -12,8 +12,9 @@ from program import run
 from test_collection import folder, waves
 from typer.testing import CliRunner
 
+from tsbench.bench.machine import Machine
 from tsbench.bench.plan import Request, make_specs
-from tsbench.bench.run import Machine, execute
+from tsbench.bench.run import execute
 from tsbench.bench.store import Store
 from tsbench.cli.main import app
 from tsbench.data.catalogue import card

@@ -134,10 +134,10 @@ def run(
     """
     import torch
 
-    from tsbench.bench.machine import commit
+    from tsbench.bench.machine import Machine, commit
     from tsbench.bench.names import choose_datasets
     from tsbench.bench.plan import Request, make_specs
-    from tsbench.bench.run import Machine, choose_device, execute
+    from tsbench.bench.run import choose_device, execute
     from tsbench.bench.store import Store
 
     root = Path(data)

@@ -17,8 +17,9 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from tsbench.bench.machine import Machine
 from tsbench.bench.plan import Request, make_specs
-from tsbench.bench.run import Machine, execute
+from tsbench.bench.run import execute
 from tsbench.learn.loop import Fit, fit
 from tsbench.nn.encoder import KERNEL, WIDTHS, Encoder
 from tsbench.nn.network import Head, Network

@@ -10,7 +10,7 @@ from tsbench.bench.spec import RunSpec
 from tsbench.errors import UserError
 
 if TYPE_CHECKING:
-    from tsbench.bench.run import Machine
+    from tsbench.bench.machine import Machine
     from tsbench.bench.store import Store
 
 
@@ -89,7 +89,9 @@ def make_executor(
         from tsbench.bench.slurm.executor import SlurmExecutor
 
         return SlurmExecutor(store, machine, where.slurm, where.jobs, timeout, again)
-    raise UserError(f"--executor {where.executor} is not here yet")
+    from tsbench.bench.ray import RayExecutor
+
+    return RayExecutor(store, machine, where, timeout, again)
 
 
 def summary(record: dict[str, Any]) -> dict[str, Any]:

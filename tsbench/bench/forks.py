@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
+import threading
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any
 
-PRELOAD = ["tsbench.bench.local", "torch._dynamo"]
+PRELOAD = ["tsbench.bench.local", "tsbench.bench.run", "torch._dynamo"]
 
 
 def process_context() -> Any:
@@ -25,3 +30,26 @@ def start_early() -> None:
         from multiprocessing import forkserver
 
         forkserver.ensure_running()
+
+
+def start(process: BaseProcess) -> None:
+    """Start a worker without the main program, which it would import but has no use for."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        process.start()
+    finally:
+        sys.modules["__main__"] = main
+
+
+def end_with_parent() -> None:
+    """End this worker when the process that started it ends, however that ends."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

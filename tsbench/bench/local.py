@@ -2,7 +2,7 @@
 
 A fresh process a run, forked from a server that has torch imported already: nothing that ran
 before can touch a result, a crash takes down one run only, and starting costs milliseconds. The
-process holds the run's lock while it works and stores the record itself.
+process holds the run's lock while it works and stores the record itself; it ends with its parent.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tsbench.bench.executor import Event, summary
-from tsbench.bench.forks import process_context
-from tsbench.bench.run import Machine, execute, failure
+from tsbench.bench.forks import end_with_parent, process_context, start
+from tsbench.bench.machine import Machine
 from tsbench.bench.spec import RunSpec
 from tsbench.bench.store import Store
 from tsbench.console import say
 from tsbench.disk import try_locked
-from tsbench.learn.method import Progress
 from tsbench.registry import line_in
+
+if TYPE_CHECKING:
+    from tsbench.learn.method import Progress
 
 POLL = 0.5
 BUSY_WAIT = 1.0
@@ -94,7 +96,7 @@ class LocalExecutor:
         process = self.processes.Process(
             target=_work, args=(theirs, spec, self.machine, self.store.root, self.again)
         )
-        process.start()
+        start(process)
         theirs.close()
         return _Running(spec, process, ours, time.monotonic())
 
@@ -139,6 +141,8 @@ class LocalExecutor:
         job.pipe.close()
 
     def _store_failure(self, spec: RunSpec, error: str) -> None:
+        from tsbench.bench.run import failure
+
         try:
             self.store.save(spec, failure(spec, self.machine, error))
         except OSError as problem:
@@ -164,6 +168,7 @@ def _work(pipe: Connection, spec: RunSpec, machine: Machine, root: Any, again: b
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     os.dup2(2, 1)  # what a method prints is no data
     sys.stdout = _Diverted(spec.label)
+    end_with_parent()
     store = Store(root)
     last = 0.0
 
@@ -209,6 +214,8 @@ def _do(
     spec: RunSpec, machine: Machine, store: Store, again: bool, progress: Progress
 ) -> tuple[str, dict[str, Any]]:
     """A run and its record, with the lock held; what came of it."""
+    from tsbench.bench.run import execute, failure
+
     record = None if again else store.done(spec)
     if record is not None:
         return "elsewhere", summary(record)

@@ -1,15 +1,34 @@
-"""The machine a run was on, and its memory."""
+"""The machine a run is on: what it is to use, what it is, what it used; torch only when needed."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import platform
 import subprocess
 import sys
+from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from tsbench import __version__
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How to run. Another device or number of threads may change the last bits of a result."""
+
+    data: Path
+    shared: Path | None = None
+    device: str = "cpu"
+    threads: int = 1
+    workers: int = 1
+    commit: str = ""
+    since: float = 0.0
+    """Shared work from before this time is done again."""
+    gpus: str | None = None
+    """The GPUs that a run may see, as CUDA_VISIBLE_DEVICES says it; all of them when None."""
 
 
 @functools.lru_cache(maxsize=1)
@@ -38,6 +57,21 @@ def commit() -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return head + ("+changes" if dirty else "")
+
+
+@functools.lru_cache(maxsize=1)
+def code_digest() -> str:
+    """Digest of the code of tsbench as it is installed here."""
+    files = {}
+    for package, pattern in (("", "**/*"), ("baselines", "*"), ("datasets", "*")):
+        root = Path(str(resources.files(f"tsbench.{package}".rstrip("."))))
+        for path in root.glob(pattern):
+            if path.suffix in (".py", ".yaml"):
+                files[(Path(package) / path.relative_to(root)).as_posix()] = path
+    digest = hashlib.sha256()
+    for name, path in sorted(files.items()):
+        digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def environment(device: str, threads: int, workers: int, code: str) -> dict[str, Any]:

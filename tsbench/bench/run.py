@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import os
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from tsbench.bench import metrics
-from tsbench.bench.machine import environment, gpu_peak_memory, peak_memory
+from tsbench.bench.machine import Machine, environment, gpu_peak_memory, peak_memory
 from tsbench.bench.spec import RunSpec, file_code
 from tsbench.bench.store import SCHEMA
 from tsbench.data.catalogue import card
@@ -35,20 +35,6 @@ DEVICES: dict[str, Callable[[], bool]] = {
     "mps": torch.backends.mps.is_available,
 }
 """Whether this machine has one."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """How to run. Another device or number of threads may change the last bits of a result."""
-
-    data: Path
-    shared: Path | None = None
-    device: str = "cpu"
-    threads: int = 1
-    workers: int = 1
-    commit: str = ""
-    since: float = 0.0
-    """Shared work from before this time is done again."""
 
 
 def load_method(reference: str) -> type[Method]:
@@ -91,6 +77,8 @@ def execute(
     started = time.perf_counter()
     importlib.import_module("torch._dynamo")  # or the first optimiser does it, on the clock
     torch.set_num_threads(machine.threads)
+    if machine.gpus is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = machine.gpus
     if machine.device != "cpu":  # on the CPU all we use is; asking there costs two seconds
         torch.use_deterministic_algorithms(True, warn_only=True)
         warnings.filterwarnings("ignore", message=".*deterministic.*")

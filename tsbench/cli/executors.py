@@ -133,8 +133,7 @@ class Running:
         """Do the runs that are missing."""
         from tsbench.bench.drive import drive
         from tsbench.bench.executor import make_executor
-        from tsbench.bench.machine import commit
-        from tsbench.bench.run import Machine
+        from tsbench.bench.machine import Machine, commit
         from tsbench.bench.store import Store
 
         device = self.where.device(self.device)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tsbench.bench.run import DEVICES, Machine, execute
+from tsbench.bench.machine import Machine
+from tsbench.bench.run import DEVICES, execute
 from tsbench.bench.spec import RunSpec
 from tsbench.bench.store import Store
 from tsbench.console import Meter, duration, say

@@ -17,7 +17,8 @@ from typing import Any
 from tsbench import __version__
 from tsbench.bench.display import Estimate
 from tsbench.bench.executor import Event, summary
-from tsbench.bench.run import Machine, failure
+from tsbench.bench.machine import Machine
+from tsbench.bench.run import failure
 from tsbench.bench.slurm.endings import ending_of
 from tsbench.bench.slurm.jobs import FOLDER, Array, Job, create_array, number, open_jobs
 from tsbench.bench.slurm.packing import arrange, by_number, by_time

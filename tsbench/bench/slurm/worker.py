@@ -48,7 +48,8 @@ def work(array: Array, job: Job) -> int:
     expect_torch()
     from tsbench.bench.drive import terminable
     from tsbench.bench.local import LocalExecutor
-    from tsbench.bench.run import Machine, choose_device
+    from tsbench.bench.machine import Machine
+    from tsbench.bench.run import choose_device
     from tsbench.bench.store import Store
 
     store = Store(Path(array.results))
