@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from program import PLUGINS, finish, run, start
 
-from tsbench.bench.run import comparable
-from tsbench.bench.store import Store
+from tsbench.bench.store import Store, comparable
 
 MATRIX = ["--method", "naive,ts-acl-deep", "--dataset", "demo", "--seeds", "3", "--epochs", "2"]
 

@@ -16,8 +16,7 @@ import pytest
 from program import PLUGINS, finish, run, start
 from ray_cluster import RayCluster, processes, ray_cluster
 
-from tsbench.bench.run import comparable
-from tsbench.bench.store import Store
+from tsbench.bench.store import Store, comparable
 
 pytestmark = [
     pytest.mark.slow,

@@ -15,8 +15,9 @@ import torch
 from tsbench.analytic.tsacl import TSACL, AnalyticSettings
 from tsbench.bench.machine import Machine
 from tsbench.bench.plan import Request, make_specs
-from tsbench.bench.run import comparable, execute, run_stream
+from tsbench.bench.run import execute, run_stream
 from tsbench.bench.spec import RunSpec
+from tsbench.bench.store import comparable
 from tsbench.learn.method import Kept, Method
 from tsbench.learn.shared import SharedWork
 

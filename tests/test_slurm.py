@@ -17,13 +17,12 @@ from slurm import Slurm, until
 from typer.testing import CliRunner
 
 from tsbench.bench.display import Estimate
-from tsbench.bench.run import comparable
 from tsbench.bench.slurm.endings import ending_of
 from tsbench.bench.slurm.jobs import Array, Job, create_array, open_jobs, read_array
 from tsbench.bench.slurm.packing import arrange, by_time
 from tsbench.bench.slurm.programs import JobState
 from tsbench.bench.spec import RunSpec
-from tsbench.bench.store import Store
+from tsbench.bench.store import Store, comparable
 from tsbench.cli.main import app
 
 METHODS = """

@@ -13,11 +13,12 @@ from small import made_up
 
 from tsbench.bench.choice import choice_path, read_choice
 from tsbench.bench.grid import grid_of
+from tsbench.bench.machine import Machine
 from tsbench.bench.plan import Request, make_specs
-from tsbench.bench.run import Machine, comparable, execute
+from tsbench.bench.run import execute
 from tsbench.bench.spec import RunSpec
 from tsbench.bench.status import matrix_status
-from tsbench.bench.store import Store
+from tsbench.bench.store import Store, comparable
 from tsbench.bench.tune import Study, make_studies, tune
 from tsbench.bench.tuned import with_tuned
 from tsbench.data.arrays import Split

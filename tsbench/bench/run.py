@@ -279,10 +279,3 @@ def failure(
             machine.device, machine.threads, machine.workers, machine.commit
         ),
     }
-
-
-def comparable(record: dict[str, Any]) -> dict[str, Any]:
-    """A record without what may differ between two runs of one spec: time, machine, peak."""
-    kept = {k: v for k, v in record.items() if k not in ("time", "environment")}
-    memory = {k: v for k, v in record["memory"].items() if "peak" not in k}
-    return {**kept, "memory": memory}

@@ -71,7 +71,7 @@ class Store:
     def records(self) -> tuple[list[dict[str, Any]], list[str]]:
         """All records, finished and failed, and a line for each file that is none."""
         found, problems = [], []
-        for path in self._files():
+        for path in self.files():
             try:
                 found.append(read_record(path))
             except UserError as error:
@@ -98,7 +98,8 @@ class Store:
                 "choose another with --results"
             ) from error
 
-    def _files(self) -> Iterator[Path]:
+    def files(self) -> Iterator[Path]:
+        """All files in the places of records."""
         for path in sorted(self.root.glob("*/*/*/*.json")):
             if path.relative_to(self.root).parts[0] not in NOT_OURS:
                 yield path
@@ -124,6 +125,13 @@ def read_record(path: Path) -> dict[str, Any]:
     ):
         raise UserError(f"'{path}' is not a record of tsbench")
     return record
+
+
+def comparable(record: dict[str, Any]) -> dict[str, Any]:
+    """A record without what may differ between two runs of one spec: time, machine, peak."""
+    kept = {k: v for k, v in record.items() if k not in ("time", "environment")}
+    memory = {k: v for k, v in record["memory"].items() if "peak" not in k}
+    return {**kept, "memory": memory}
 
 
 def _set_aside_foreign(path: Path) -> None:

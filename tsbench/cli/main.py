@@ -13,6 +13,7 @@ from tsbench.cli.check import check
 from tsbench.cli.data import download
 from tsbench.cli.figure import figure
 from tsbench.cli.listing import list_
+from tsbench.cli.merge import merge
 from tsbench.cli.new import new_dataset, new_method
 from tsbench.cli.options import BAD_INPUT
 from tsbench.cli.report import report, verify
@@ -50,6 +51,7 @@ app.command("download")(download)
 app.command("run")(run)
 app.command("tune")(tune)
 app.command("status")(status)
+app.command("merge")(merge)
 app.command("report")(report)
 app.command("figure")(figure)
 app.command("verify")(verify)

@@ -1,0 +1,110 @@
+"""What Ray costs against worker processes on this machine, and what 2,000 queued runs cost it.
+
+    python tests/benchmarks/bench_executors.py [runs of 10 s] [queued runs]
+
+The same matrix of runs that sleep for 10 s, first with the local executor, then on a Ray cluster
+started here, two at a time. Target: at most 1.05 × the time, from the first record to the last.
+What it takes to start the cluster and to import torch is told beside it: it does not grow with the
+matrix. Then trivial runs: from the 200th to the last the driver must not grow.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tsbench.bench.executor import Event, Executor, Where, make_executor
+from tsbench.bench.machine import Machine
+from tsbench.bench.plan import Request, make_specs
+from tsbench.bench.spec import RunSpec
+from tsbench.bench.store import Store
+
+METHODS = """
+import time
+import numpy as np
+from tsbench.learn.method import Kept, Method
+
+class Trivial(Method):
+    def learn(self, task):
+        self.seen = max(task.labels) + 1
+    def predict(self, x):
+        return np.zeros((len(x), self.seen))
+    def kept(self):
+        return Kept()
+
+class Sleeps(Trivial):
+    def learn(self, task):
+        if task.index == 0:
+            time.sleep(10)
+        super().learn(task)
+"""
+WORKERS = 2
+WARM = 200
+GROWTH = 10e6
+"""Bytes that count as none."""
+
+
+def specs(folder: Path, name: str, count: int) -> list[RunSpec]:
+    file = folder / "methods.py"
+    file.write_text(METHODS)
+    return make_specs(Request([f"{file}:{name}"], ["demo"], list(range(count))), folder)
+
+
+def executor(folder: Path, where: Where) -> Executor:
+    return make_executor(where, Store(folder), Machine(folder, folder / "shared", workers=WORKERS))
+
+
+def events(folder: Path, where: Where, runs: list[RunSpec]) -> Iterator[Event]:
+    for event in executor(folder, where).run(runs):
+        if event.kind == "failed":
+            raise SystemExit(f"{event.spec.title}: {event.details['error']}")
+        yield event
+
+
+def seconds(folder: Path, where: Where, runs: list[RunSpec]) -> tuple[float, float]:
+    """Until the first run is done, and from then on."""
+    began = time.perf_counter()
+    done = [time.perf_counter() for event in events(folder, where, runs) if event.kind == "done"]
+    return done[0] - began, done[-1] - done[0]
+
+
+def resident() -> int:
+    text = Path("/proc/self/status").read_text()
+    return 1024 * int(text.partition("VmRSS:")[2].split()[0])
+
+
+def growth(folder: Path, runs: list[RunSpec]) -> int:
+    """Bytes by which the driver grew between the 200th run and the last."""
+    done = warm = 0
+    for event in events(folder, Where("ray", jobs=None), runs):
+        done += event.kind == "done"
+        if done == WARM:
+            warm = resident()
+    return resident() - warm
+
+
+def main(count: int, queued: int) -> bool:
+    ok = True
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if count:
+            runs = specs(folder, "Sleeps", count)
+            first, local = seconds(folder / "local", Where(jobs=WORKERS), runs)
+            start, ray = seconds(folder / "ray", Where("ray", jobs=None), runs)
+            print(f"{count} runs of 10 s, {WORKERS} at a time, from the first end to the last:")
+            print(f"  local {local:.1f} s, Ray {ray:.1f} s: {ray / local:.3f} × (≤ 1.05)")
+            print(f"  until the first end: local {first:.1f} s, Ray {start:.1f} s")
+            ok &= ray / local <= 1.05
+        if queued:
+            grown = growth(folder / "queued", specs(folder, "Trivial", queued))
+            print(f"{queued} queued runs: the driver grew by {grown / 1e6:.1f} MB (< 10)")
+            ok &= grown < GROWTH
+    return ok
+
+
+if __name__ == "__main__":
+    numbers = [int(word) for word in sys.argv[1:]]
+    sys.exit(not main(*numbers[:2]) if len(numbers) == 2 else not main(24, 2000))
