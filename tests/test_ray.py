@@ -175,10 +175,10 @@ def test_a_run_that_fails_is_recorded_and_not_repeated(tmp_path: Path, cluster, 
 DRIVER = """
 import json, sys
 from pathlib import Path
-from tsbench.bench import ray
 from tsbench.bench.executor import Where
 from tsbench.bench.machine import Machine
 from tsbench.bench.plan import Request, make_specs
+from tsbench.bench.ray import executor as ray
 from tsbench.bench.store import Store
 
 data, results, address, seeds = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4:]

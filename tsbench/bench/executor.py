@@ -89,7 +89,7 @@ def make_executor(
         from tsbench.bench.slurm.executor import SlurmExecutor
 
         return SlurmExecutor(store, machine, where.slurm, where.jobs, timeout, again)
-    from tsbench.bench.ray import RayExecutor
+    from tsbench.bench.ray.executor import RayExecutor
 
     return RayExecutor(store, machine, where, timeout, again)
 

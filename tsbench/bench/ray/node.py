@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -59,7 +60,10 @@ def pack(name: str, root: Path) -> Parcel:
     folder = load(card(name, root), root).manifest["folder"]
     home = root / name
     files = [home / "manifest.json", *sorted((home / folder).iterdir())]
-    return {str(path.relative_to(home)): np.fromfile(path, np.uint8) for path in files}
+    try:
+        return {str(path.relative_to(home)): np.fromfile(path, np.uint8) for path in files}
+    except OSError as error:
+        raise UserError(f"cannot read the data of {name}: {error}") from error
 
 
 def do(
@@ -106,6 +110,8 @@ def cache_folder() -> Path:
         folder = Path(named)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+    if sys.platform == "win32":  # temporary files are the user's own there
+        return Path(tempfile.gettempdir()) / "tsbench"
     folder = Path(tempfile.gettempdir()) / f"tsbench-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     about = folder.lstat()

@@ -1,0 +1,1 @@
+"""Runs on a Ray cluster: joining it, handing runs out, doing them on its nodes."""
