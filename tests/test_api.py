@@ -13,8 +13,7 @@ from program import PLUGINS
 from program import run as command
 
 import tsbench
-from tsbench.bench.run import comparable
-from tsbench.bench.store import Store
+from tsbench.bench.store import Store, comparable
 
 
 def test_import_loads_nothing() -> None:

@@ -78,14 +78,15 @@ def resident() -> int:
     return 1024 * int(text.partition("VmRSS:")[2].split()[0])
 
 
-def growth(folder: Path, runs: list[RunSpec]) -> int:
-    """Bytes by which the driver grew between the 200th run and the last."""
-    done = warm = 0
-    for event in events(folder, Where("ray", jobs=None), runs):
-        done += event.kind == "done"
-        if done == WARM:
-            warm = resident()
-    return resident() - warm
+def growth(folder: Path, runs: list[RunSpec]) -> tuple[int, float]:
+    """Bytes by which the driver grew after the 200th run, and its CPU seconds a run."""
+    marks = [
+        (resident(), time.process_time())
+        for event in events(folder, Where("ray"), runs)
+        if event.kind == "done"
+    ]
+    (warm, began), (end, ended) = marks[WARM], marks[-1]
+    return end - warm, (ended - began) / (len(runs) - WARM)
 
 
 def main(count: int, queued: int) -> bool:
@@ -95,14 +96,15 @@ def main(count: int, queued: int) -> bool:
         if count:
             runs = specs(folder, "Sleeps", count)
             first, local = seconds(folder / "local", Where(jobs=WORKERS), runs)
-            start, ray = seconds(folder / "ray", Where("ray", jobs=None), runs)
+            start, ray = seconds(folder / "ray", Where("ray"), runs)
             print(f"{count} runs of 10 s, {WORKERS} at a time, after the second round:")
             print(f"  local {local:.1f} s, Ray {ray:.1f} s: {ray / local:.3f} × (≤ 1.05)")
             print(f"  two rounds from nothing: local {first:.1f} s, Ray {start:.1f} s")
             ok &= ray / local <= 1.05
         if queued:
-            grown = growth(folder / "queued", specs(folder, "Trivial", queued))
+            grown, spent = growth(folder / "queued", specs(folder, "Trivial", queued))
             print(f"{queued} queued runs: the driver grew by {grown / 1e6:.1f} MB (< 10)")
+            print(f"  it spent {1000 * spent:.1f} ms of a core on each")
             ok &= grown < GROWTH
     return ok
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from tsbench.bench.executor import Where
     from tsbench.bench.spec import RunSpec
     from tsbench.bench.store import Store
+
+
+SMALLEST_SHARE = 0.0001
+"""Of a CPU or GPU, for Ray."""
 
 
 class ExecutorChoice(str, Enum):
@@ -88,9 +93,11 @@ def choose_executor(
             raise UserError(f"{option} is for --executor {owner}, not {executor.value}")
     if jobs is not None and jobs < 1:
         raise UserError("--jobs must be at least 1")
-    if cpus_per_run is not None and not 0 < cpus_per_run < float("inf"):
-        raise UserError("--cpus-per-run must be more than 0")
-    if gpus_per_run is not None and not 0 <= gpus_per_run < float("inf"):
+    if cpus_per_run is not None and not SMALLEST_SHARE <= cpus_per_run < math.inf:
+        raise UserError(f"--cpus-per-run must be at least {SMALLEST_SHARE}")
+    if gpus_per_run and not (SMALLEST_SHARE <= gpus_per_run < 1 or gpus_per_run % 1 == 0):
+        raise UserError("--gpus-per-run must be a share of one GPU, or a whole number")
+    if gpus_per_run is not None and gpus_per_run < 0:
         raise UserError("--gpus-per-run must be 0 or more")
     return Where(
         executor=executor.value,
