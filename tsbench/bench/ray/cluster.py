@@ -62,7 +62,8 @@ def joined(ray: Any, where: Where, cpus: float) -> Iterator[None]:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **new)
     except Exception as error:
         reason = " ".join(str(error).split())[:LINE]
-        raise UserError(f"cannot join the Ray cluster at {address}: {reason}") from error
+        doing = "start a Ray cluster" if new else f"join the Ray cluster at {address}"
+        raise UserError(f"cannot {doing}: {reason}") from error
     finally:
         signal.signal(signal.SIGTERM, before)  # Ray sets its own
     try:
