@@ -338,3 +338,13 @@ def test_a_prepared_one_is_prepared_again_by_its_name(tmp_path: Path, gestures: 
     assert "cannot be read" in refused.stderr
     assert tsbench("list", "datasets", *data).exit_code == 0
     assert bring(str(gestures), tmp_path / "d").length == 20, "the place mends it"
+
+
+def test_two_at_once_prepare_it_once(tmp_path: Path, gestures: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(4) as pool:
+        cards = list(pool.map(lambda _: bring(str(gestures), tmp_path / "d"), range(4)))
+    assert len({card.length for card in cards}) == 1
+    assert len(list((tmp_path / "d" / "gestures").glob("arrays-*"))) == 1
+    load(cards[0], tmp_path / "d")

@@ -116,15 +116,12 @@ def report(
     tsbench report --format html --out report/
     """
     from tsbench.bench.spec import method_label
-    from tsbench.data.own import own_name
     from tsbench.report import published, render
     from tsbench.report.records import collect
     from tsbench.report.table import Options
     from tsbench.report.tables import TABLES
 
-    datasets = [own_name(name) for name in split_names(dataset or [])]
-    methods = [method_label(name) for name in split_names(method or [])]
-    runs = collect(results, protocol, datasets, methods)
+    runs = collect(results, protocol, split_names(dataset or []), split_names(method or []))
     for problem in runs.problems:
         say(f"notice: {problem}; left out")
     against = None

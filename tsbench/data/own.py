@@ -11,7 +11,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,6 @@ LEAST_STEPS = 9
 SHOWN = 12
 """Class names that are told at most."""
 RESERVED = ("all", "default")
-
-Read = Callable[[Tick], tuple[Card, Splits]]
 
 
 def is_own(reference: str) -> bool:
@@ -66,31 +64,54 @@ def bring(
     fetched only if ``fetch``.
     """
     with _told(reference):
-        if not _in_file(reference):
-            folder = open_collection(Path(reference))
-            _expect_free(folder.name)
-            return _prepared(folder.origin, root, folder.name, folder.read, folder.sources, force)
-        card = _card_in_file(reference)
-        origin, generate = card.origin, card.generate
-        assert origin is not None
-        path = Path(origin.path.rpartition(":")[0])
-        digest, size = hash_file(path)
-        if generate is None:
-            origin = replace(origin, digest=digest)
-            return _obtained(replace(card, origin=origin), path, root, source, force, fetch)
-        sources = [{"name": path.name, "sha256": digest, "bytes": size}]
-        return _prepared(origin, root, card.name, lambda tick: (card, generate()), sources, force)
+        card = _card_in_file(reference) if _in_file(reference) else None
+        if card is not None and card.generate is None:
+            return _obtained(card, root, source, force, fetch)
+        return _prepared(_folder(reference) if card is None else _generator(card), root, force)
 
 
 def read_once(reference: str) -> tuple[Card, Splits]:
     """The data set at a place, read and checked, and not stored; not for what is downloaded."""
     with _told(reference):
-        if not _in_file(reference):
-            return _finished(*open_collection(Path(reference)).read(_silent))
-        card = _card_in_file(reference)
-        if card.generate is None:
+        card = _card_in_file(reference) if _in_file(reference) else None
+        if card is not None and card.generate is None:
             raise UserError(f"{card.name} has to be downloaded first: tsbench download {reference}")
-        return _finished(card, card.generate())
+        place = _folder(reference) if card is None else _generator(card)
+        return _finished(*place.read(_silent))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What is known of a data set that can be read, before it is."""
+
+    name: str
+    origin: Origin
+    sources: list[dict[str, Any]]
+    read: Callable[[Tick], tuple[Card, Splits]]
+
+
+def _folder(reference: str) -> _Place:
+    found = open_collection(Path(reference))
+    _expect_free(found.name)
+    return _Place(found.name, found.origin, found.sources, found.read)
+
+
+def _generator(card: Card) -> _Place:
+    assert card.origin is not None and card.generate is not None
+    generate, path = card.generate, _file_of(card.origin)
+    digest, size = hash_file(path)
+
+    def read(tick: Tick) -> tuple[Card, Splits]:
+        with contextlib.redirect_stdout(sys.stderr):  # what somebody's code prints is no data
+            return card, generate()
+
+    sources = [{"name": path.name, "sha256": digest, "bytes": size}]
+    return _Place(card.name, card.origin, sources, read)
+
+
+def _file_of(origin: Origin) -> Path:
+    """The file itself, without the name in it."""
+    return Path(origin.path.rpartition(":")[0] if _in_file(origin.path) else origin.path)
 
 
 def _silent(done: int, total: int) -> None:
@@ -107,10 +128,9 @@ def _in_file(reference: str) -> bool:
 
 @contextlib.contextmanager
 def _told(reference: str) -> Iterator[None]:
-    """Whatever goes wrong inside is the data set's fault, and says whose; prints go to stderr."""
+    """Whatever goes wrong inside is the data set's fault, and says whose."""
     try:
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
+        yield
     except UserError as error:
         place = reference.rpartition(":")[0] if _in_file(reference) else reference
         named = "" if place and place in str(error) else f"{reference}: "
@@ -136,37 +156,34 @@ def _expect_free(name: str) -> None:
         raise UserError(f"the name '{name}' is taken; give the data set another one")
 
 
-def _prepared(
-    origin: Origin,
-    root: Path,
-    name: str,
-    read: Read,
-    sources: list[dict[str, Any]],
-    force: bool,
-) -> Card:
-    """What ``read`` gives, stored unless it is there already."""
+def _prepared(place: _Place, root: Path, force: bool) -> Card:
+    """What a place holds, stored unless it is there already."""
+    name = place.name
     before = _before(name, root)
-    if before is not None and not force and _same(before, origin):
+    if before is not None and not force and _same(before, place.origin):
         return before.card
     started = time.monotonic()
     with Meter(f"{name}: reading", 1) as meter:
-        card, splits = read(meter.to)
-    card, splits = _finished(replace(card, origin=origin), splits)
+        card, splits = _finished(*place.read(meter.to))
+    now = describe(card, splits, place.sources)
     if before is not None and not force:
-        now = describe(card, splits, sources)
-        if all(before.manifest[key] == now[key] for key in ("digest", "card")):
+        if _fits(before, now):
             return before.card
-        _expect_ours(before, origin)
+        _expect_ours(before, place.origin)
         say(f"{name}: has changed since it was prepared; earlier runs are of other data")
-    with locked(home(root, card) / ".lock", lambda: _waiting(name)):
-        keep(card, splits, sources, root, started)
+    with locked(home(root, card) / ".lock", lambda: say(f"{name}: another process is at it")):
+        meanwhile = _before(name, root)
+        if meanwhile is not None and not force and _fits(meanwhile, now):
+            return meanwhile.card
+        keep(card, splits, place.sources, root, started)
     return _introduced(card, root)
 
 
-def _obtained(
-    card: Card, path: Path, root: Path, source: Path | None, force: bool, fetch: bool
-) -> Card:
+def _obtained(card: Card, root: Path, source: Path | None, force: bool, fetch: bool) -> Card:
     """A data set of files that are downloaded, or that lie beside the card."""
+    assert card.origin is not None
+    file = _file_of(card.origin)
+    card = replace(card, origin=Origin(card.origin.path, hash_file(file)[0]))
     assert card.origin is not None
     before = _before(card.name, root)
     if before is not None and not force:
@@ -176,13 +193,14 @@ def _obtained(
         say(f"{card.name}: its file has changed since it was prepared; preparing again")
     raw = home(root, card) / "raw"
     if source is None and not card.download_bytes:
-        source = path.parent
+        source = file.parent
     elif source is None and before is not None and not force and raw.is_dir():
         source = raw
     elif source is None and not fetch:
         raise UserError(f"{card.name} is not prepared; run: tsbench download {card.reference}")
     _expect_sound(card)
-    obtain(card, root, source, force=force or before is not None)
+    with contextlib.redirect_stdout(sys.stderr):
+        obtain(card, root, source, force=force or before is not None)
     return _introduced(card, root)
 
 
@@ -206,20 +224,20 @@ def _same(before: Dataset, origin: Origin) -> bool:
     return alike and before.manifest["tsbench"] == __version__
 
 
+def _fits(before: Dataset, now: dict[str, Any]) -> bool:
+    """Whether what is prepared is what has been read now."""
+    return all(before.manifest[key] == now[key] for key in ("digest", "card"))
+
+
 def _expect_ours(before: Dataset, origin: Origin) -> None:
     """Two places with one name would overwrite each other's arrays and records."""
     assert before.card.origin is not None
-    other = before.card.origin.path
-    file = other.rpartition(":")[0] if _in_file(other) else other
-    if other != origin.path and Path(file).exists():
+    other = before.card.origin
+    if other.path != origin.path and _file_of(other).exists():
         raise UserError(
-            f"there is another data set called '{before.card.name}', from '{other}'; "
+            f"there is another data set called '{before.card.name}', from '{other.path}'; "
             "give one of them another name"
         )
-
-
-def _waiting(name: str) -> None:
-    say(f"{name}: another process is at it, waiting")
 
 
 def _finished(card: Card, splits: Any) -> tuple[Card, Splits]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tsbench.bench.spec import method_label
 from tsbench.bench.store import Store
 from tsbench.data.catalogue import DATASETS, card
 from tsbench.errors import UserError
@@ -97,8 +98,12 @@ def collect(
 ) -> Collection:
     """Read a results folder; without a protocol, the default one or the one with most runs.
 
-    Runs on the validation stream are trials of tuning: they count when there are no others.
+    Data sets and methods are filters, by name or by place. Runs on the validation stream are trials
+    of tuning: they count when there are no others.
     """
+    from tsbench.data.own import own_name
+
+    wanted = {own_name(name) for name in datasets}, {method_label(name) for name in methods}
     records, problems = Store(root).records()
     counts = Counter(r["spec"]["protocol"] for r in records)
     if not records:
@@ -116,7 +121,7 @@ def collect(
     for record in chosen:
         spec = record["spec"]
         key = (str(spec["dataset"]), str(record["label"]))
-        if (datasets and key[0] not in datasets) or (methods and key[1] not in methods):
+        if any(names and each not in names for names, each in zip(wanted, key, strict=True)):
             continue
         group = groups.setdefault(key, Group(*key))
         (group.finished if record["status"] == "ok" else group.failed).append(record)
