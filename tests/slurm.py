@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PROGRAMS = ["munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel"]
+PROGRAMS = ["setpriv", "munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel"]
 CPUS = 4
 """Of the one node, whatever the machine has: two jobs can always run side by side."""
 
@@ -160,7 +160,7 @@ def _munge(root: Path) -> subprocess.Popen[bytes]:
 def _start(command, root: Path, environment: dict[str, str], **user) -> subprocess.Popen[bytes]:
     with (root / f"{Path(command[0]).name}.out").open("wb") as out:
         return subprocess.Popen(
-            command,
+            ["setpriv", "--pdeathsig", "TERM", *command],  # even if the tests are killed
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
@@ -174,7 +174,7 @@ def _answers(slurm: Slurm, daemons: list[subprocess.Popen[bytes]]) -> bool:
     for daemon in daemons:
         if daemon.poll() is not None:
             said = "\n".join(p.read_text(errors="replace") for p in slurm.root.glob("*.out"))
-            raise AssertionError(f"{daemon.args[0]} ended: {said[-2000:]}")
+            raise AssertionError(f"{daemon.args[3]} ended: {said[-2000:]}")
     try:
         return slurm.ask("sinfo", "--noheader", "--format=%T").strip() == "idle"
     except subprocess.CalledProcessError:
