@@ -255,7 +255,7 @@ def test_two_commands_at_once(
     ("customised", "reason"),
     [
         ("import tsbench; tsbench.__version__ = '9.9'", "has tsbench 9.9"),
-        ("import sys; sys.modules['torch'] = None", "has no working torch"),
+        ("import sys; sys.modules['torch'] = None", "has no torch"),
     ],
 )
 def test_a_node_that_differs_is_refused(
@@ -371,7 +371,7 @@ def test_a_run_speaks_for_itself_in_the_log(tmp_path: Path) -> None:
 
 
 def test_the_files_of_a_job_tell_its_runs(tmp_path: Path) -> None:
-    array = Array("0", "c", "r", "d", "cpu", 1, 1, 0.0, None, False)
+    array = Array("0", "x", "c", "r", "d", "cpu", 1, 1, 0.0, None, False)
     spec = RunSpec("demo", "d", "./ä.py:M", 7, settings={"a": 0.1, "b": None}, changed={"a": 0.1})
     (job,) = create_array(tmp_path, array, [[spec]])
     assert read_array(job.folder) == array

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import platform
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tsbench import __version__
+from tsbench.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,16 @@ def code_digest() -> str:
     for name, path in sorted(files.items()):
         digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def expect_same_code(version: str, digest: str) -> None:
+    """Refuse to mix the records of two versions: that of a command, and that of this node."""
+    if (version, digest) != (__version__, code_digest()):
+        other = "" if version != __version__ else " with other code"
+        raise UserError(
+            f"node {socket.gethostname()} has tsbench {__version__}{other}, not {version} as "
+            "where the command was given; install the same on all nodes"
+        )
 
 
 def environment(device: str, threads: int, workers: int, code: str) -> dict[str, Any]:

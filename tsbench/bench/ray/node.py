@@ -22,7 +22,7 @@ import numpy as np
 from tsbench import __version__
 from tsbench.bench.executor import Event
 from tsbench.bench.local import LocalExecutor
-from tsbench.bench.machine import Machine, code_digest
+from tsbench.bench.machine import Machine, expect_same_code
 from tsbench.bench.spec import RunSpec
 from tsbench.bench.store import Store
 from tsbench.data.catalogue import card
@@ -71,7 +71,7 @@ def do(
 ) -> dict[str, Any]:
     """Do a run here and return its record; ``fetch`` brings its data if they are not here."""
     try:
-        expect_same_code(order)
+        expect_same_code(order.version, order.digest)
         cache = cache_folder()
         data = find_data(order, cache, fetch)
         spec = _with_local_file(order, cache)
@@ -91,16 +91,6 @@ def do(
     if record is None:
         raise UserError(f"node {socket.gethostname()} could not store a record; is its disk full?")
     return {**record, "spec": order.spec.as_dict()}
-
-
-def expect_same_code(order: Order) -> None:
-    """Refuse to mix the records of two versions."""
-    if (order.version, order.digest) != (__version__, code_digest()):
-        other = "" if order.version != __version__ else " with other code"
-        raise UserError(
-            f"node {socket.gethostname()} has tsbench {__version__}{other}, not {order.version} as "
-            "here; install the same on all nodes"
-        )
 
 
 def cache_folder() -> Path:

@@ -17,7 +17,7 @@ from typing import Any
 from tsbench import __version__
 from tsbench.bench.display import Estimate
 from tsbench.bench.executor import Event, summary
-from tsbench.bench.machine import Machine
+from tsbench.bench.machine import Machine, code_digest
 from tsbench.bench.run import failure
 from tsbench.bench.slurm.endings import ending_of
 from tsbench.bench.slurm.jobs import FOLDER, Array, Job, create_array, number, open_jobs
@@ -151,6 +151,7 @@ class SlurmExecutor:
         machine = self.machine
         array = Array(
             version=__version__,
+            digest=code_digest(),
             commit=machine.commit,
             results=str(self.store.root),
             data=str(machine.data.absolute()),

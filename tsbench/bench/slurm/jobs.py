@@ -31,6 +31,8 @@ class Array:
     """What the jobs of an array have in common."""
 
     version: str
+    digest: str
+    """Of the code."""
     commit: str
     results: str
     data: str

@@ -6,17 +6,19 @@ index.
 
 from __future__ import annotations
 
-import importlib
-import multiprocessing
+import importlib.util
 import socket
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from tsbench import __version__
-from tsbench.bench.machine import commit
+from tsbench.bench.drive import terminable
+from tsbench.bench.forks import start_early
+from tsbench.bench.local import LocalExecutor
+from tsbench.bench.machine import Machine, expect_same_code
 from tsbench.bench.slurm.jobs import MARK, Array, Job, read_array, read_job
+from tsbench.bench.store import Store
 from tsbench.console import say
 from tsbench.errors import UserError
 
@@ -44,22 +46,21 @@ def main() -> None:
 
 def work(array: Array, job: Job) -> int:
     """Do the runs of a job that it has not done before (it may have been started again)."""
-    expect_same_version(array)
+    expect_same_code(array.version, array.digest)
     expect_torch()
-    from tsbench.bench.drive import terminable
-    from tsbench.bench.local import LocalExecutor
-    from tsbench.bench.machine import Machine
-    from tsbench.bench.run import choose_device
-    from tsbench.bench.store import Store
+    start_early()
+    if array.device != "cpu":
+        from tsbench.bench.run import choose_device
 
+        choose_device(array.device)
     store = Store(Path(array.results))
     machine = Machine(
         data=Path(array.data),
         shared=store.shared_folder,
-        device=choose_device(array.device),
+        device=array.device,
         threads=array.threads,
         workers=array.workers,
-        commit=commit(),
+        commit=array.commit,
         since=array.since,
     )
     runs: dict[str, dict[str, Any]] = {
@@ -69,9 +70,6 @@ def work(array: Array, job: Job) -> int:
     }
     specs = [spec for spec in job.specs if spec.hash() not in runs]
     executor = LocalExecutor(store, machine, array.timeout, array.again)
-    if machine.device == "cpu":  # this process will do as the server: it has not used torch
-        importlib.import_module("torch._dynamo")
-        executor.processes = multiprocessing.get_context("fork")
     last = 0.0
     with terminable():
         for event in executor.run(specs):
@@ -90,21 +88,7 @@ def work(array: Array, job: Job) -> int:
     return int(any(run["kind"] == "failed" for run in runs.values()))
 
 
-def expect_same_version(array: Array) -> None:
-    """Refuse to mix the records of two versions."""
-    here, there = (__version__, commit()), (array.version, array.commit)
-    if here[0] != there[0] or (here[1] and there[1] and here[1] != there[1]):
-        raise UserError(
-            f"{socket.gethostname()} has tsbench {' '.join(here).strip()}, the jobs were submitted "
-            f"with {' '.join(there).strip()}: install the same version on all nodes"
-        )
-
-
 def expect_torch() -> None:
     """Say in a line what a traceback would."""
-    try:
-        import torch  # noqa: F401
-    except Exception as error:
-        raise UserError(
-            f"{socket.gethostname()} has no working torch ({type(error).__name__}: {error})"
-        ) from error
+    if importlib.util.find_spec("torch") is None:
+        raise UserError(f"node {socket.gethostname()} has no torch; install it on all nodes")
