@@ -122,7 +122,10 @@ def test_csv_is_unrounded_and_reads_back(results: Path) -> None:
 
 def test_methods_as_rows(results: Path) -> None:
     turned = transposed(table(results))
-    assert turned.columns == ["UWave A_T ↑", "F_T ↓", "WISDM† A_T ↑", "F_T ↓"]
+    assert turned.columns == ["UWave A_T ↑", "UWave F_T ↓", "WISDM† A_T ↑", "WISDM† F_T ↓"]
+    compared = transposed(table(results, compare=paper()))
+    assert compared.columns[:3] == ["UWave A_T ↑", "UWave A_T ↑ paper", "UWave A_T ↑ Δ"]
+    assert len(set(compared.columns)) == len(compared.columns)
     assert [row.headers[0] for row in turned.rows][:3] == ["Naive", "Offline", "LwF"]
     assert turned.rows[4].cells[0].figure.mean == 82.0
 

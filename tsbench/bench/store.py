@@ -106,10 +106,10 @@ class Store:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """One record; says what is wrong with a file that is none."""
+    """One record, NaN read as no number; says what is wrong with a file that is none."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        record = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda _: None)
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"'{path}' is not a record: {error}") from error
     if not isinstance(record, dict) or not isinstance(record.get("schema"), int):
         raise UserError(f"'{path}' is not a record of tsbench")

@@ -129,7 +129,7 @@ def report(
         against = published.paper()
     elif compare is Compare.reference:
         against = published.reference(runs.protocol)
-    options = Options(digits, against, data, method_label(baseline))
+    options = Options(digits, against, data, method_label(baseline), spread.value)
     if format_ is ReportFormat.html:
         _page(runs, options, spread, out)
         return
@@ -143,7 +143,8 @@ def report(
             say(f"notice: no table of {name}: {error}")
     if layout is Layout.methods:
         made = [render.transposed(t) if t.name == "main" else t for t in made]
-    say(f"protocol {runs.protocol}, {len(runs.groups)} kinds of runs in '{results}'")
+    others = f"; not shown: {', '.join(runs.others)} (--protocol)" if runs.others else ""
+    say(f"protocol {runs.protocol}, {len(runs.groups)} kinds of runs in '{results}'{others}")
     if format_ is None:
         if out is not None:
             raise UserError("--out needs a --format")

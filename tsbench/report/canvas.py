@@ -6,6 +6,7 @@ import contextlib
 import io
 import math
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,7 @@ LOOK: Any = {
     "lines.markersize": 4.0,
     "figure.dpi": 100,
     "savefig.dpi": 300,
+    "text.parse_math": False,  # a $ in somebody's name is a $
     "svg.hashsalt": "tsbench",
     "pdf.fonttype": 42,  # publishers refuse Type 3
 }
@@ -142,7 +144,7 @@ def legend(
     handles: list[Artist] = [
         Line2D([], [], **line(look, 1 if look.marker == "*" else 2)) for look in looks.values()
     ]
-    labels = [method_title(method) for method in looks]
+    labels = [_shown(method_title(method)) for method in looks]
     if spare is not None:
         spare.axis("off")
         place = spare.get_subplotspec()
@@ -168,6 +170,11 @@ def legend_below(
     drawing.legend(handles, labels, loc="outside lower center", ncols=columns, **_about(title))
 
 
+def _shown(label: str) -> str:
+    """matplotlib leaves out what starts with an underscore."""
+    return f" {label}" if label.startswith("_") else label
+
+
 def _column(labels: Sequence[str]) -> float:
     """Inches that a column of a legend takes."""
     return 0.55 + 0.06 * max(map(len, labels))
@@ -181,7 +188,9 @@ def write(drawing: Drawing, out: Path) -> None:
     """Write a figure whole, in the format of the file's ending, without a date."""
     kind = ending(out)
     buffer = io.BytesIO()
-    drawing.savefig(buffer, format=kind, metadata=UNDATED[kind])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # a letter that the font lacks: a box
+        drawing.savefig(buffer, format=kind, metadata=UNDATED[kind])
     try:
         write_whole(out, buffer.getvalue())
     except OSError as error:

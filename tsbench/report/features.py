@@ -47,7 +47,7 @@ def features_of(record: Record, data: Path, results: Path) -> Features:
     seconds = duration(sum(record["time"]["learn"]))
     say(f"no features are stored: training {spec.title} again, {seconds} by its record")
     found: list[Features] = []
-    with Meter("tasks learned", len(record["result"]["accuracy"])) as meter:
+    with Meter("tasks learned", len(record["result"]["curve"])) as meter:
         again = execute(
             spec,
             machine,

@@ -45,7 +45,7 @@ def curves(runs: Collection) -> Drawing:
         panel.set(title=_title(runs, dataset), xlabel="tasks learned", ylim=(0, 105))
         panel.locator_params(axis="x", integer=True)
         if panel.get_subplotspec().is_first_col():  # type: ignore[union-attr]
-            panel.set_ylabel("average accuracy $A_t$ in %")
+            panel.set_ylabel("average accuracy $A_t$ in %", parse_math=True)
     legend(drawing, spare, looks, [_seeds_note(runs), *_partial_notes(runs)])
     return drawing
 
@@ -59,7 +59,7 @@ def time(runs: Collection) -> Drawing:
     for dataset, panel in zip(runs.datasets, each, strict=True):
         for place, (method, look) in enumerate(looks.items()):
             seconds = runs.get(dataset, method).seconds(machines[dataset])
-            if seconds:
+            if seconds and min(seconds) > 0:
                 panel.plot([min(seconds), max(seconds)], [place] * 2, color=look.colour)
                 panel.plot(fmean(seconds), place, label=method, **line(look, 1))
         panel.set(title=_title(runs, dataset), ylim=(len(looks) - 0.5, -0.5))
@@ -93,7 +93,7 @@ def pareto(runs: Collection, against: Sequence[str] = tuple(COSTS)) -> Drawing:
         if front:
             _draw_front(panel, front)
         if panel.get_subplotspec().is_first_col():  # type: ignore[union-attr]
-            panel.set_ylabel("average accuracy $A_T$ in %")
+            panel.set_ylabel("average accuracy $A_T$ in %", parse_math=True)
     rule = "line: no method in the contest is both cheaper and more accurate"
     notes = [_seeds_note(runs), rule, *_partial_notes(runs)]
     legend(drawing, spare, looks, notes + (_machine_notes(runs) if "time" in against else []))

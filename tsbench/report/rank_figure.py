@@ -59,7 +59,7 @@ def rank_diagram(runs: Collection) -> Drawing:
         for d in ranked.datasets
     )
     notes = [
-        f"average rank by $A_T$ on {data}; 1 is the best",
+        f"average rank by A_T on {data}; 1 is the best",
         f"Friedman: {friedman_note(ranked)}",
         nemenyi_note(ranked),
     ]

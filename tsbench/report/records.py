@@ -13,6 +13,7 @@ from tsbench.bench.store import Store
 from tsbench.data.catalogue import DATASETS, card
 from tsbench.errors import UserError
 from tsbench.learn.catalogue import INFO
+from tsbench.report.flaws import flaw, record_title
 from tsbench.report.summary import Figure, figure
 
 DEFAULT_PROTOCOL = "exp-ln-100"
@@ -69,6 +70,9 @@ class Collection:
     protocol: str
     groups: dict[tuple[str, str], Group]
     problems: list[str]
+    """Files and records that were left out, a line each."""
+    others: tuple[str, ...] = ()
+    """Protocols of the runs that are not among these."""
 
     @property
     def datasets(self) -> list[str]:
@@ -104,10 +108,11 @@ def collect(
     from tsbench.data.own import own_name
 
     wanted = {own_name(name) for name in datasets}, {method_label(name) for name in methods}
-    records, problems = Store(root).records()
+    records, problems = _sound_records(root)
     counts = Counter(r["spec"]["protocol"] for r in records)
     if not records:
-        raise UserError(f"no records in '{root}'; run: tsbench run, or tsbench demo")
+        left = f" ({problems[0]}; {len(problems)} left out)" if problems else ""
+        raise UserError(f"no records in '{root}'{left}; run: tsbench run, or tsbench demo")
     if protocol is None:
         experiments = {p: n for p, n in counts.items() if not p.startswith("val-")} or counts
         known = DEFAULT_PROTOCOL in counts
@@ -115,22 +120,40 @@ def collect(
     if protocol not in counts:
         raise UserError(f"no runs of protocol '{protocol}'; there are: {', '.join(counts)}")
     groups: dict[tuple[str, str], Group] = {}
+    seen: dict[int, set[int]] = {}
     chosen = [r for r in records if r["spec"]["protocol"] == protocol]
     chosen, outdated = _of_today(root, chosen)
     problems += outdated
     for record in chosen:
         spec = record["spec"]
-        key = (str(spec["dataset"]), str(record["label"]))
+        key = (spec["dataset"], record["label"])
         if any(names and each not in names for names, each in zip(wanted, key, strict=True)):
             continue
         group = groups.setdefault(key, Group(*key))
-        (group.finished if record["status"] == "ok" else group.failed).append(record)
+        side = group.finished if record["status"] == "ok" else group.failed
+        if spec["seed"] in seen.setdefault(id(side), set()):
+            problems.append(f"{record_title(record)}, a second one")
+        else:
+            seen[id(side)].add(spec["seed"])
+            side.append(record)
     for group in groups.values():
         done = {r["spec"]["seed"] for r in group.finished}
         group.failed = [r for r in group.failed if r["spec"]["seed"] not in done]
     if not groups:
         raise UserError("no runs of these data sets and methods")
-    return Collection(protocol, groups, problems)
+    return Collection(protocol, groups, problems, tuple(p for p in counts if p != protocol))
+
+
+def _sound_records(root: Path) -> tuple[list[Record], list[str]]:
+    read, problems = Store(root).records()
+    records = []
+    for record in read:
+        found = flaw(record)
+        if found:
+            problems.append(f"{record_title(record)} is damaged: {found}")
+        else:
+            records.append(record)
+    return records, problems
 
 
 def _of_today(root: Path, records: list[Record]) -> tuple[list[Record], list[str]]:
@@ -163,8 +186,8 @@ def machine_of(record: Record) -> str:
 def method_title(label: str) -> str:
     """A method's name in tables."""
     name, plus, by_hand = label.partition("+")
-    title = INFO[name].title if name in INFO else name
-    return f"{title} ({by_hand})" if plus else title
+    title = INFO[name].title if name in INFO else printable(name)
+    return f"{title} ({printable(by_hand)})" if plus else title
 
 
 def method_family(label: str) -> str:
@@ -180,7 +203,16 @@ def in_contest(label: str) -> bool:
 
 def dataset_title(name: str) -> str:
     """A data set's name in tables."""
-    return card(name).title if name in DATASETS.builtin else name
+    return card(name).title if name in DATASETS.builtin else printable(name)
+
+
+def printable(name: str) -> str:
+    r"""A name of somebody else's, on one line and without control characters.
+
+    >>> printable("a\tb\x1b[31m")
+    'a?b?[31m'
+    """
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def _ordered(names: set[str], order: Any) -> list[str]:

@@ -12,6 +12,8 @@ from tsbench.report.summary import SpreadName
 from tsbench.report.table import Cell, Row, Table, parts
 
 SUPERSCRIPTS = {"†": r"\dagger", "‡": r"\ddagger", "§": r"\S", "¶": r"\P"}
+LATEX_KNOWS = 0x180
+"""Letters from here on stop pdflatex."""
 LATEX_CHARACTERS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -26,6 +28,8 @@ LATEX_CHARACTERS = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "[": "{[}",  # or, at the start of a row, an argument of the line break before
+    "*": "{*}",
     "±": r"$\pm$",
     "×": r"$\times$",
     "↑": r"$\uparrow$",
@@ -164,35 +168,45 @@ def terminal(table: Table, spread: SpreadName, digits: int, width: int | None) -
             text = Text(mean, style={"": "", "best": "bold", "second": "underline"}[cell.mark])
             texts.append(text.append((f" ±{wide}" if wide else "") + "".join(cell.notes), ""))
         shown.add_row(*row.headers, *texts)
-    console = Console(width=width)
+    console = Console(width=width, markup=False, emoji=False, highlight=False)
     console.print(shown)
     for sign, note in table.notes.items():
         console.print(Text(f"{sign} {note}"))
 
 
 def latex_escape(text: str) -> str:
-    """Text in which LaTeX sees no command; A_T and F_T in the way of a paper.
+    """Text in which LaTeX sees no command; A_T, F_T and minus signs in the way of a paper.
 
-    >>> latex_escape("a_b<c>&$")
-    'a\\\\_b\\\\textless{}c\\\\textgreater{}\\\\&\\\\$'
+    >>> print(latex_escape("a_b<c>&$"), latex_escape("A_T: -1"))
+    a\\_b\\textless{}c\\textgreater{}\\&\\$ $A_T$: $-$1
     """
-    escaped = "".join(LATEX_CHARACTERS.get(character, character) for character in text)
-    return re.sub(r"\b([AF])\\_([Tt])\b", r"$\1_\2$", escaped)
+    escaped = "".join(
+        LATEX_CHARACTERS.get(character, character if ord(character) < LATEX_KNOWS else "?")
+        for character in text
+    )
+    escaped = re.sub(r"\b([AF])\\_([Tt])\b", r"$\1_\2$", escaped)
+    return re.sub(r"(?<![\w-])-(?=\d)", "$-$", escaped)
 
 
 def markdown_escape(text: str) -> str:
     """Text in which Markdown and HTML see no markup.
 
-    >>> markdown_escape("a_b<c>&|")
-    'a\\\\_b&lt;c&gt;&amp;\\\\|'
+    >>> print(markdown_escape("a_b<c>&$|"))
+    a\\_b&lt;c&gt;&amp;\\$\\|
     """
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_{}\[\]|])", r"\\\1", text)
+    return re.sub(r"([\\`*_{}\[\]|~$])", r"\\\1", text)
 
 
 def transposed(table: Table) -> Table:
-    """Methods as rows: what was a column becomes a row and the other way round."""
-    titles = [" ".join(h for h in row.headers if h) for row in table.rows]
+    """The main table with methods as rows: what was a column becomes a row."""
+    dataset = metric = ""
+    titles = []
+    for row in table.rows:
+        name, kind = row.headers
+        dataset = name or dataset
+        metric = kind if kind.endswith(("↑", "↓")) else metric
+        titles.append(f"{dataset} {metric}" + ("" if kind == metric else f" {kind}"))
     rows = [
         Row((column,), [row.cells[i] for row in table.rows])
         for i, column in enumerate(table.columns)

@@ -15,7 +15,7 @@ from tsbench.errors import UserError
 from tsbench.report.canvas import GRID, INK, WIDTH, blank, legend_below, panels
 from tsbench.report.palette import COLOURS
 from tsbench.report.projection import STEPS, pca, tsne
-from tsbench.report.records import Collection, Record, dataset_title, method_title
+from tsbench.report.records import Collection, Record, dataset_title, method_title, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,25 +53,21 @@ def _listed(seeds: dict[int, Record]) -> str:
 
 def accuracy_matrix(record: Record) -> Drawing:
     """Accuracy on every task after every task."""
-    rows = record["result"]["accuracy"]
-    values = np.full((len(rows), len(rows)), np.nan)
-    for t, row in enumerate(rows):
-        for i, value in enumerate(row or []):
-            values[t, i] = np.nan if value is None else value
-    side = min(WIDTH - 1, 1.2 + 0.36 * len(rows))
+    values = _matrix(record, "accuracy")
+    side = min(WIDTH - 1, 1.2 + 0.36 * len(values))
     drawing = blank(side + 0.9, side)
     panel = drawing.add_subplot()
     _heat(drawing, panel, values, "accuracy in %", [[f"{v:.1f}" for v in row] for row in values])
-    names = [str(t + 1) for t in range(len(rows))]
-    panel.set_xticks(range(len(rows)), names)
-    panel.set_yticks(range(len(rows)), names)
+    names = [str(t + 1) for t in range(len(values))]
+    panel.set_xticks(range(len(values)), names)
+    panel.set_yticks(range(len(values)), names)
     panel.set(title=run_title(record), xlabel="accuracy on task", ylabel="after learning task")
     return drawing
 
 
 def confusion_matrix(record: Record) -> Drawing:
     """What was taken for what after the last task: rows in %, classes in the order of learning."""
-    counts = np.array(record["result"]["confusion"], float)
+    counts = _matrix(record, "confusion")
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(100 * counts, totals, out=np.full_like(counts, np.nan), where=totals > 0)
     side = min(WIDTH - 2, 1.0 + 0.24 * len(counts))
@@ -80,9 +76,10 @@ def confusion_matrix(record: Record) -> Drawing:
     numbers = [[f"{v:.0f}" if v >= 0.5 else "" for v in row] for row in shares]
     _heat(drawing, panel, shares, "% of the true class", numbers)
     places = range(len(counts))
-    names = [textwrap.fill(f"{n} ({i})", 24) for i, n in enumerate(class_names(record), start=1)]
+    names = class_names(record)
+    rows = [f"{names[i] if i < len(names) else 'class'} ({i + 1})" for i in places]
     panel.set_xticks(places, [str(i + 1) for i in places])
-    panel.set_yticks(places, names)
+    panel.set_yticks(places, [textwrap.fill(row, 24) for row in rows])
     for edge in np.arange(CLASSES_PER_TASK, len(counts), CLASSES_PER_TASK) - 0.5:
         panel.axhline(edge, color=GRID, linewidth=0.8)
         panel.axvline(edge, color=GRID, linewidth=0.8)
@@ -108,13 +105,13 @@ def feature_map(record: Record, features: Features, projection: str) -> Drawing:
             markersize=3.5, markeredgewidth=0.3, markeredgecolor="white",
         )  # fmt: skip
     each[0].set_title("by class, a colour a task")
-    handles, labels = each[0].get_legend_handles_labels()
+    handles = each[0].get_lines()
     if features.subject is not None:
         _by_subject(drawing, each[1], places, features.subject)
     for panel in each:
         panel.set(xlabel=axes[0], ylabel=axes[-1], xticks=[], yticks=[])
     note = f"{run_title(record)}: {len(places)} test samples after the last task"
-    legend_below(drawing, handles, labels, [note])
+    legend_below(drawing, handles, [str(line.get_label()) for line in handles], [note])
     return drawing
 
 
@@ -142,12 +139,29 @@ def run_title(record: Record) -> str:
 
 
 def class_names(record: Record) -> list[str]:
-    """Names of the classes by label; numbers where the data set is not known here."""
-    order = record["class_order"]
+    """Names of the classes by label; numbers where they are not known here."""
     name = record["spec"]["dataset"]
-    own = record["data"].get("card", {}).get("class_names", ())
-    known = card(name).class_names if name in DATASETS.builtin else own
-    return [known[c] if c < len(known) else f"class {c}" for c in order]
+    try:
+        own = record["data"].get("card", {}).get("class_names", ())
+        known = card(name).class_names if name in DATASETS.builtin else own
+        return [printable(str(known[c])) for c in record["class_order"]]
+    except (AttributeError, KeyError, IndexError, TypeError):
+        return [f"class {i}" for i in range(1, 1 + 2 * len(record["result"]["curve"]))]
+
+
+def _matrix(record: Record, name: str) -> np.ndarray:
+    """A square matrix of the result, NaN where it has no entry."""
+    rows = record["result"].get(name)
+    try:
+        values = np.full((len(rows), len(rows)), np.nan)
+        for t, row in enumerate(rows):
+            for i, value in enumerate(row or ()):
+                values[t, i] = np.nan if value is None else value
+    except (TypeError, ValueError, IndexError):
+        values = np.empty((0, 0))
+    if not values.size:
+        raise UserError(f"the record of {run_title(record)} holds no {name} matrix")
+    return values
 
 
 def _heat(

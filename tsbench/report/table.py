@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tsbench.report.records import PARTIAL
+from tsbench.report.records import FULL_SEEDS, PARTIAL
 from tsbench.report.summary import Figure, SpreadName
 
 if TYPE_CHECKING:
@@ -67,6 +67,13 @@ class Table:
         self.note(PARTIAL, f"{name} {coverage}" if known else f"partial data: {name} {coverage}")
         return name + PARTIAL
 
+    def seeds(self, found: Figure) -> tuple[str, ...]:
+        """How many seeds there were, as a footnote's sign, where it is not the full number."""
+        if found.seeds == FULL_SEEDS:
+            return ()
+        self.note("(n):", f"n seeds where it is not {FULL_SEEDS}")
+        return (f"({found.seeds})",)
+
 
 @dataclass(frozen=True)
 class Options:
@@ -77,6 +84,18 @@ class Options:
     data: Path = Path("datasets")
     baseline: str = "ts-acl"
     """The method that the table of pairs sets the others against."""
+    spread: SpreadName = "std"
+    """What stands behind ±."""
+
+    @property
+    def mean(self) -> str:
+        """What a figure with its spread is, in words."""
+        behind = {
+            "std": "mean ± standard deviation over seeds",
+            "ci95": "mean over seeds ± half the width of its 95 % t-interval",
+            "none": "mean over seeds",
+        }
+        return behind[self.spread]
 
 
 def rank(cells: list[Cell], contest: list[bool], lower_is_better: bool, digits: int) -> None:

@@ -15,7 +15,6 @@ from tsbench.errors import UserError
 from tsbench.report.comparisons import pairs_table, ranks_table
 from tsbench.report.published import ABLATION
 from tsbench.report.records import (
-    FULL_SEEDS,
     Collection,
     Group,
     dataset_title,
@@ -27,7 +26,7 @@ from tsbench.report.records import (
 from tsbench.report.summary import Figure, figure
 from tsbench.report.table import Cell, Options, Row, Table, rank
 
-FAILED, SEEDS = "‡", "§"
+FAILED = "‡"
 FAMILY_TITLES = {
     "bounds": "",
     "exemplar-free": "Exemplar-free",
@@ -44,7 +43,7 @@ def main_table(runs: Collection, options: Options) -> Table:
     table = Table(
         name="main",
         caption=(
-            "Average accuracy A_T and forgetting F_T in %, mean ± standard deviation over seeds. "
+            f"Average accuracy A_T and forgetting F_T in %, {options.mean}. "
             "Best in bold, second underlined, Naive and Offline out of contest."
         ),
         headers=("Data set", "Metric"),
@@ -92,7 +91,8 @@ def time_table(runs: Collection, options: Options) -> Table:
     methods = runs.methods
     table = Table(
         name="time",
-        caption="Seconds of learning a run (shared first-task training charged in full).",
+        caption=f"Seconds of learning a run, {options.mean}; shared first-task training is charged "
+        "in full.",
         headers=("Data set", "Machine", ""),
         columns=[method_title(m) for m in methods],
         rows=[],
@@ -110,7 +110,7 @@ def time_table(runs: Collection, options: Options) -> Table:
             cells = [Cell(f) for f in figures]
             table.rows.append(Row((*headers, "s"), cells, rule=True))
             base = figure(runs.get(dataset, "ts-acl").seconds(machine))
-            if base is not None:
+            if base is not None and base.mean > 0:
                 relative = [_times(f.mean / base.mean) if f else Cell() for f in figures]
                 table.rows.append(Row(("", "", "/ TS-ACL"), relative))
     return table
@@ -138,7 +138,9 @@ def memory_table(runs: Collection, options: Options) -> Table:
             records = runs.get(dataset, method).finished
             if not records:
                 continue
-            kept = [fmean(r["memory"]["kept_bytes"][kind] for r in records) for kind in kinds]
+            kept = [
+                fmean(r["memory"]["kept_bytes"].get(kind, 0) for r in records) for kind in kinds
+            ]
             weights = fmean(r["memory"]["parameters"] for r in records)
             peaks = [p for r in records if (p := r["memory"]["peak_bytes"])]
             cells = [_bytes(k) for k in [*kept, sum(kept)]]
@@ -155,7 +157,7 @@ def ablation_table(runs: Collection, options: Options) -> Table:
     table = Table(
         name="ablation",
         caption="Embedding strategies: average accuracy A_T in % and variance ratio VR of the "
-        "classifier's input on test data.",
+        f"classifier's input on test data, {options.mean}.",
         headers=("Embedding", "Metric"),
         columns=[],
         rows=[],
@@ -209,7 +211,7 @@ def curves_table(runs: Collection, options: Options) -> Table:
         raise UserError("no finished runs, so no curves")
     table = Table(
         name="curves",
-        caption="Average accuracy A_t in % after each task.",
+        caption=f"Average accuracy A_t in % after each task, {options.mean}.",
         headers=("Data set", "Method"),
         columns=[f"task {t + 1}" for t in range(tasks)],
         rows=[],
@@ -257,10 +259,7 @@ def _metric_cell(table: Table, group: Group, metric: str) -> Cell:
     if found is None:
         word = "N.A." if group.finished else ("failed" if group.failed else "–")
         return Cell(text=word, notes=tuple(notes) if not group.finished else ())
-    if found.seeds != FULL_SEEDS:
-        notes.append(f"({found.seeds})")
-        table.notes[SEEDS] = f"(n): n seeds where it is not {FULL_SEEDS}"
-    return Cell(found, notes=tuple(notes))
+    return Cell(found, notes=(*notes, *table.seeds(found)))
 
 
 def _bytes(n: float) -> Cell:

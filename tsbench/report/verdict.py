@@ -17,7 +17,7 @@ from typing import Literal
 from tsbench.data.catalogue import PAPER
 from tsbench.learn.catalogue import INFO
 from tsbench.report.published import ABLATION, ABLATION_METRICS, MAIN_METRICS, Published
-from tsbench.report.records import FULL_SEEDS, Collection, dataset_title, method_title
+from tsbench.report.records import Collection, dataset_title, method_title
 from tsbench.report.summary import Figure, figure, t_quantile
 from tsbench.report.table import Cell, Row, Table
 
@@ -131,10 +131,7 @@ def verdict_table(judged: list[Judged], name: str = "paper") -> Table:
     for j in judged:
         gap = j.ours.mean - j.theirs.mean if j.ours else None
         shown = "–" if gap is None else f"{gap:+.2f}"
-        ours = Cell(j.ours)
-        if j.ours and j.ours.seeds != FULL_SEEDS:
-            ours.notes = (f"({j.ours.seeds})",)
-            table.notes["(n):"] = f"n seeds where it is not {FULL_SEEDS}"
+        ours = Cell(j.ours, notes=table.seeds(j.ours) if j.ours else ())
         cells = [ours, Cell(j.theirs), Cell(text=shown, value=gap), Cell(text=j.verdict)]
         metric = SHORT.get(j.metric, j.metric)
         headers = (j.table, dataset_title(j.dataset), method_title(j.method), metric)

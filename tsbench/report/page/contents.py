@@ -19,7 +19,7 @@ from tsbench.report.records import (
     machine_of,
     method_title,
 )
-from tsbench.report.render import LATEX_CHARACTERS, SUPERSCRIPTS
+from tsbench.report.render import LATEX_CHARACTERS, LATEX_KNOWS, SUPERSCRIPTS
 from tsbench.report.summary import Figure, SpreadName, figure
 from tsbench.report.table import Cell, Options, Table, parts
 from tsbench.report.tables import TABLES
@@ -58,7 +58,11 @@ def contents(runs: Collection, options: Options, spread: SpreadName) -> dict[str
         "problems": runs.problems,
         "groups": [_group(runs, group, machines, spread) for group in runs.groups.values()],
         "tables": _tables(runs, options, spread),
-        "latex": {"characters": LATEX_CHARACTERS, "superscripts": SUPERSCRIPTS},
+        "latex": {
+            "characters": LATEX_CHARACTERS,
+            "superscripts": SUPERSCRIPTS,
+            "knows": LATEX_KNOWS,
+        },
         **run_details(runs),
     }
 

@@ -6,7 +6,7 @@ function markdown(table) {
       .replace(/&/g, "&amp;")
       .replace(/</g, "&lt;")
       .replace(/>/g, "&gt;")
-      .replace(/([\\`*_{}[\]|])/g, "\\$1");
+      .replace(/([\\`*_{}[\]|~$])/g, "\\$1");
   const cell = ({ text, width, mark, notes = [] }) => {
     const mean = escape(text);
     const shown = { best: `**${mean}**`, second: `<u>${mean}</u>` }[mark] || mean;
@@ -27,12 +27,13 @@ function markdown(table) {
 }
 
 function latex(table) {
-  const { characters, superscripts } = report.latex;
+  const { characters, superscripts, knows } = report.latex;
   const escape = (text) =>
     [...text]
-      .map((character) => characters[character] || character)
+      .map((c) => characters[c] || (c.codePointAt(0) < knows ? c : "?"))
       .join("")
-      .replace(/\b([AF])\\_([Tt])\b/g, "$$$1_$2$$");
+      .replace(/\b([AF])\\_([Tt])\b/g, "$$$1_$2$$")
+      .replace(/(?<![\w-])-(?=\d)/g, "$$-$$");
   const cell = ({ text, width, mark, notes = [] }) => {
     const mean = escape(text);
     const shown = { best: `\\textbf{${mean}}`, second: `\\underline{${mean}}` }[mark] || mean;

@@ -28,7 +28,7 @@ function tableSection(table) {
         element("p", { class: "empty" }, "Nothing is left of this table by the filters."),
       ];
     const notes = left.notes.map(([sign, note]) =>
-      element("li", {}, sign === "§" ? "" : `${sign} `, ...written(note)),
+      element("li", {}, `${sign} `, ...written(note)),
     );
     return [
       ...figures,
