@@ -107,7 +107,7 @@ def collect(
     """
     from tsbench.data.own import own_name
 
-    wanted = {own_name(name) for name in datasets}, {method_label(name) for name in methods}
+    wanted = {*datasets, *map(own_name, datasets)}, {*methods, *map(method_label, methods)}
     records, problems = _sound_records(root)
     counts = Counter(r["spec"]["protocol"] for r in records)
     if not records:
