@@ -348,3 +348,21 @@ def test_two_at_once_prepare_it_once(tmp_path: Path, gestures: Path) -> None:
     assert len({card.length for card in cards}) == 1
     assert len(list((tmp_path / "d" / "gestures").glob("arrays-*"))) == 1
     load(cards[0], tmp_path / "d")
+
+
+def test_what_is_prepared_is_all_that_a_node_elsewhere_needs(tmp_path: Path, gestures) -> None:
+    from tsbench.bench.ray.node import pack
+
+    root, node = tmp_path / "d", tmp_path / "node"
+    bring(str(gestures), root)
+    (spec,) = specs("gestures", root)
+    here = execute(spec, Machine(root), lambda *_: None)
+    for name, content in pack("gestures", root).items():
+        path = node / "gestures" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.tobytes())
+    shutil.rmtree(gestures)
+    shutil.rmtree(root)
+    there = execute(spec, Machine(node), lambda *_: None)
+    assert there["result"] == here["result"]
+    assert there["hash"] == here["hash"]
