@@ -273,6 +273,7 @@ def test_a_bad_card_in_a_file_gets_a_line(tmp_path: Path, change, words: str) ->
         ("./gone.py:card", ["gone.py' does not exist"]),
         ("./empty", ["no card.yaml", "tsbench new-dataset empty"]),
         ("empty", ["for the folder of that name: ./empty"]),
+        ("./x.ts", ["give the folder that it is in"]),
         ("mine.py", ["not of the form path/file.py:Name"]),
         ("mine.py:Card_", ["has no 'Card_'"]),
         ("dmo", ["did you mean 'demo'"]),
@@ -281,6 +282,7 @@ def test_a_bad_card_in_a_file_gets_a_line(tmp_path: Path, change, words: str) ->
 def test_what_is_not_there(tmp_path: Path, monkeypatch, dataset: str, words: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
+    (tmp_path / "x.ts").write_text("@data")
     (tmp_path / "mine.py").write_text(CARD_FILE)
     result = tsbench("run", "--method", "naive", "--dataset", dataset)
     assert result.exit_code == 2, result.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,6 +38,7 @@ def _examine(reference: str) -> Iterator[tuple[str, str]]:
     from tsbench.learn.catalogue import METHODS
 
     in_folder = is_own(reference) and ".py" not in reference
+    in_folder = in_folder or (Path(reference).is_dir() and reference not in METHODS.names())
     if in_folder or isinstance(METHODS.load(reference), Card):
         from tsbench.data.check import examine as examine_dataset
 

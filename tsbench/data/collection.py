@@ -18,6 +18,7 @@ from tsbench.data.download import hash_file
 from tsbench.data.lengths import fit
 from tsbench.data.recipe import Recipe, read_recipe
 from tsbench.data.series import (
+    ENDINGS,
     Labelled,
     beside_of,
     files_of,
@@ -135,6 +136,8 @@ def open_collection(path: Path) -> Collection:
         raise UserError(f"no {CARD} in it; write one: tsbench new-dataset {quote(str(path))}")
     if not card_path.is_file():
         raise UserError("there is no such folder or card")
+    if path.suffix.lower() in ENDINGS:
+        raise UserError("give the folder that it is in; tsbench new-dataset writes its card")
     return Collection(card_path.resolve(), read_recipe(card_path))
 
 

@@ -133,7 +133,7 @@ def _told(reference: str) -> Iterator[None]:
         yield
     except UserError as error:
         place = reference.rpartition(":")[0] if _in_file(reference) else reference
-        named = "" if place and place in str(error) else f"{reference}: "
+        named = "" if place and f"'{place}" in str(error) else f"{reference}: "
         raise type(error)(f"{named}{error}") from error
     except OSError as error:
         reason = error.strerror or error

@@ -86,27 +86,27 @@ def read_recipe(path: Path) -> Recipe:
     try:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read '{path}': {error}") from error
+        raise UserError(f"cannot read '{path.name}': {error}") from error
     except yaml.YAMLError as error:
-        raise UserError(f"'{path}' is not YAML: {' '.join(str(error).split())}") from error
+        raise UserError(f"'{path.name}' is not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(loaded, dict):
-        raise UserError(f"'{path}' is not a card: it has no 'key: value' lines")
+        raise UserError(f"'{path.name}' is not a card: it has no 'key: value' lines")
     kinds = get_type_hints(Recipe)
     values = {}
     for key, value in loaded.items():
         if key not in kinds:
             hint = closest(str(key), kinds)
-            raise UserError(f"'{path}': unknown key '{key}'{hint}; known: {', '.join(kinds)}")
+            raise UserError(f"'{path.name}': unknown key '{key}'{hint}; known: {', '.join(kinds)}")
         if value is None:
             continue  # a key without a value is as good as none
         try:
             values[key] = _value(value, kinds[key])
         except ValueError as error:
-            raise UserError(f"'{path}': {key} must be {error}, not {value!r}") from error
+            raise UserError(f"'{path.name}': {key} must be {error}, not {value!r}") from error
     try:
         return Recipe(**values)
     except ValueError as error:
-        raise UserError(f"'{path}': {error}") from error
+        raise UserError(f"'{path.name}': {error}") from error
 
 
 def _value(value: Any, kind: Any) -> Any:
