@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,11 +17,12 @@ from handmade import fail, make
 from typer.testing import CliRunner
 
 from tsbench.cli.main import app
+from tsbench.learn.catalogue import INFO
 from tsbench.report.published import paper
 from tsbench.report.records import collect
 from tsbench.report.render import as_csv, latex, markdown, transposed
 from tsbench.report.summary import Figure, figure
-from tsbench.report.table import Options
+from tsbench.report.table import Cell, Options, Row, Table
 from tsbench.report.tables import TABLES
 
 
@@ -238,9 +240,33 @@ def test_broken_files_are_a_notice(results: Path) -> None:
     assert "left out" in told.stderr
 
 
+def test_long_tables_come_in_parts() -> None:
+    def rows(count: int, every: int) -> list[Row]:
+        return [Row((f"r{i}",), [Cell(text=str(i))], rule=i % every == 0) for i in range(count)]
+
+    for count, every, sizes in (
+        (36, 17, [36]),
+        (85, 17, [34, 34, 17]),
+        (40, 1000, [36, 4]),
+        (73, 36, [36, 36, 1]),
+    ):
+        text = latex(Table("t", "Caption.", ("h",), ["c"], rows(count, every)), "std", 2)
+        parts = text.split(r"\begin{table*}")[1:]
+        assert [len(re.findall(r"^r\d+ & \d+ ", part, re.M)) for part in parts] == sizes
+        assert re.findall(r"^r(\d+) ", text, re.M) == [str(i) for i in range(count)]
+        assert (r"\label{tab:tsbench-t-2}" in text) == (len(sizes) > 1)
+
+
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="no TeX on this machine")
 def test_latex_compiles_in_a_two_column_paper(results: Path, tmp_path: Path) -> None:
-    body = "\n".join(latex(table(results, name), "std", 2) for name in TABLES)
+    for method in INFO:
+        for dataset in ("dsa", "wisdm"):
+            make(results, method, 1, 50.0, 9.0, dataset=dataset)
+    make(results, "odd", 1, 50.0, 9.0)
+    path = results / "exp-ln-100" / "uwave" / "odd" / "seed-1.json"
+    path.write_text(path.read_text().replace('"odd"', json.dumps("[*a_b<c>&$~^{}\\|é手")))
+    made = [table(results, name) for name in TABLES]
+    body = "\n".join(latex(each, "std", 2) for each in [*made, transposed(made[0])])
     (tmp_path / "paper.tex").write_text(
         "\\documentclass[twocolumn]{article}\\usepackage{booktabs,graphicx}\n"
         "\\begin{document}\n" + body + "\\end{document}\n"
@@ -254,6 +280,7 @@ def test_latex_compiles_in_a_two_column_paper(results: Path, tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Overfull" not in done.stdout
+    assert "Float too large" not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,13 @@ import csv
 import io
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from tsbench.report.summary import SpreadName
 from tsbench.report.table import Cell, Row, Table, parts
 
 SUPERSCRIPTS = {"†": r"\dagger", "‡": r"\ddagger", "§": r"\S", "¶": r"\P"}
+ROWS_A_PAGE = 36
 LATEX_KNOWS = 0x180
 """Letters from here on stop pdflatex."""
 LATEX_CHARACTERS = {
@@ -68,7 +69,31 @@ def markdown(table: Table, spread: SpreadName, digits: int) -> str:
 
 
 def latex(table: Table, spread: SpreadName, digits: int) -> str:
-    """A ``table*`` in booktabs style, as wide as the page at most; needs booktabs and graphicx."""
+    """Booktabs as wide as a page at most, and in parts where it would be longer than one."""
+    rows = _page_fuls(table.rows)
+    made = []
+    for i, part in enumerate(rows, start=1):
+        told = replace(table, rows=part)
+        if len(rows) > 1:
+            told.name += f"-{i}"
+            told.caption += f" Part {i} of {len(rows)}."
+        made.append(_latex_part(told, spread, digits))
+    return "\n".join(made)
+
+
+def _page_fuls(rows: list[Row]) -> list[list[Row]]:
+    """Rows in parts that a page can hold, cut at a rule where there is one."""
+    parts = []
+    while len(rows) > ROWS_A_PAGE:
+        rules = [i for i, row in enumerate(rows[: ROWS_A_PAGE + 1]) if row.rule and i]
+        cut = rules[-1] if rules else ROWS_A_PAGE
+        parts.append(rows[:cut])
+        rows = rows[cut:]
+    return [*parts, rows]
+
+
+def _latex_part(table: Table, spread: SpreadName, digits: int) -> str:
+    """A ``table*``; needs booktabs and graphicx."""
 
     def text(cell: Cell) -> str:
         mean, width = parts(cell, spread, digits)

@@ -19,7 +19,7 @@ from tsbench.report.records import (
     machine_of,
     method_title,
 )
-from tsbench.report.render import LATEX_CHARACTERS, LATEX_KNOWS, SUPERSCRIPTS
+from tsbench.report.render import LATEX_CHARACTERS, LATEX_KNOWS, ROWS_A_PAGE, SUPERSCRIPTS
 from tsbench.report.summary import Figure, SpreadName, figure
 from tsbench.report.table import Cell, Options, Table, parts
 from tsbench.report.tables import TABLES
@@ -62,6 +62,7 @@ def contents(runs: Collection, options: Options, spread: SpreadName) -> dict[str
             "characters": LATEX_CHARACTERS,
             "superscripts": SUPERSCRIPTS,
             "knows": LATEX_KNOWS,
+            "rows": ROWS_A_PAGE,
         },
         **run_details(runs),
     }

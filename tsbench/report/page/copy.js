@@ -27,6 +27,34 @@ function markdown(table) {
 }
 
 function latex(table) {
+  const parts = pageFuls(table.rows);
+  const made = parts.map((rows, i) =>
+    parts.length === 1
+      ? latexPart(table)
+      : latexPart({
+          ...table,
+          rows,
+          name: `${table.name}-${i + 1}`,
+          caption: `${table.caption} Part ${i + 1} of ${parts.length}.`,
+        }),
+  );
+  return made.join("\n");
+}
+
+function pageFuls(all) {
+  const { rows: most } = report.latex;
+  const parts = [];
+  let rows = all;
+  while (rows.length > most) {
+    const rules = rows.flatMap((row, i) => (row.rule && i && i <= most ? [i] : []));
+    const cut = rules.length ? rules[rules.length - 1] : most;
+    parts.push(rows.slice(0, cut));
+    rows = rows.slice(cut);
+  }
+  return [...parts, rows];
+}
+
+function latexPart(table) {
   const { characters, superscripts, knows } = report.latex;
   const escape = (text) =>
     [...text]
