@@ -52,10 +52,10 @@ def figure(
     dataset: Annotated[list[str] | None, typer.Option("--dataset", metavar="NAME")] = None,
     method: Annotated[list[str] | None, typer.Option("--method", metavar="NAME")] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Of a figure of one run [the first there is].")
+        int | None, typer.Option("--seed", help="Of a figure of one run; by default the first.")
     ] = None,
     against: Annotated[
-        Against | None, typer.Option("--against", help="Of pareto: only this [both].")
+        Against | None, typer.Option("--against", help="Of pareto: only this, not both.")
     ] = None,
     projection: Annotated[
         Projection, typer.Option("--projection", help="Of features.")
