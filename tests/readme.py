@@ -2,16 +2,19 @@
 
     python tests/readme.py    # after new records: writes them anew
 
-A block between ``<!-- tsbench … -->`` and ``<!-- end -->`` holds what that command prints. Figures
-are made by the commands of ``FIGURES``; a line tells the records that they were made from.
+A block between ``<!-- tsbench … -->`` and ``<!-- end -->`` holds what that command prints, one
+between ``<!-- runs -->`` and ``<!-- end -->`` how many runs there are, from which machine and code.
+Figures are made by the commands of ``FIGURES``; a line tells the records that they were made from.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shlex
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 from program import PROGRAM
@@ -20,6 +23,7 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 RECORDS = ROOT / "results" / "reference"
 BLOCK = re.compile(r"<!-- (tsbench [^>]*) -->\n.*?<!-- end -->", re.DOTALL)
+RUNS = re.compile(r"<!-- runs -->\n.*?<!-- end -->", re.DOTALL)
 MADE_FROM = re.compile(r"<!-- figures of records \w* -->")
 FIGURES = (
     "tsbench figure curves --results results/reference --out docs/figures/curves.svg",
@@ -37,8 +41,20 @@ def output(command: str) -> str:
     return done.stdout.strip()
 
 
+def runs() -> str:
+    """A sentence on the records."""
+    records = [json.loads(p.read_text(encoding="utf-8")) for p in RECORDS.rglob("seed-*.json")]
+    hours = sum(record["time"]["total"] for record in records) / 3600
+    machines = sorted({(r["environment"]["cpu"], r["environment"]["torch"]) for r in records})
+    commits = Counter(record["environment"]["commit"][:7] for record in records)
+    made = "; ".join(f"{cpu}, torch {version}" for cpu, version in machines)
+    code = ", ".join(f"`{commit}` ({n})" for commit, n in sorted(commits.items()))
+    return f"{len(records)} runs, {hours:.1f} hours in sum ({made}), at commits {code}."
+
+
 def with_tables(text: str) -> str:
     """The README with its tables made anew."""
+    text = RUNS.sub(f"<!-- runs -->\n{runs()}\n<!-- end -->", text)
     return BLOCK.sub(lambda m: f"<!-- {m[1]} -->\n{output(m[1])}\n<!-- end -->", text)
 
 
