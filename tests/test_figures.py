@@ -159,7 +159,8 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for m, method in enumerate([*INFO, "some/where/my_own_method.py:WithALongName"]):
             forgetting = None if method == "offline" else 9.0
             costs = {"seconds": 3.0 + m**3, "statistics": 10 ** (m % 9)}
-            make(root, method, 1234, 20 + 4 * m + d, forgetting, dataset, d != 3, **costs)
+            cpu = "Some Processor of a Maker with a Long Name @ 2.10GHz"
+            make(root, method, 1234, 20 + 4 * m + d, forgetting, dataset, d != 3, **costs, cpu=cpu)
     return root
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 WIDTH = 7.0
 """Inches between the margins of a paper; a single panel takes half of them."""
 PANELS_A_ROW = 3
+LINE = 0.15
+"""Inches of a line in a legend."""
 GRID = "#D9DCE1"
 INK = "#22252B"
 UNDATED: dict[str, dict[str, Any]] = {
@@ -124,14 +126,14 @@ def log_axis(panel: Axes, text: str | Callable[[float, float], str]) -> None:
     low, high = panel.get_xlim()
     decades = math.log10(high / low)
     steps = (1.0,) if decades > 2 else (1.0, 3.0) if decades > 1 else (1.0, 2.0, 5.0)
-    panel.xaxis.set_major_locator(LogLocator(subs=steps))
+    panel.xaxis.set_major_locator(LogLocator(subs=steps, numticks=3 if decades > 3 else 4))
     panel.xaxis.set_major_formatter(text)
     panel.xaxis.set_minor_formatter(NullFormatter())
 
 
-def wrapped(notes: list[str], drawing: Drawing) -> str:
-    """Notes in small type, a paragraph each, no wider than the figure."""
-    letters = int(18 * drawing.get_figwidth())
+def wrapped(notes: list[str], inches: float) -> str:
+    """Notes in small type, a paragraph each, no wider than that."""
+    letters = int(18 * inches)
     return "\n".join(textwrap.fill(note, letters) for note in notes)
 
 
@@ -149,10 +151,16 @@ def legend(
         spare.axis("off")
         place = spare.get_subplotspec()
         assert place is not None
-        share = len(place.colspan) / place.get_gridspec().ncols
-        if 2 * _column(labels) < share * drawing.get_figwidth():
-            about = _about(wrapped(notes, drawing))
-            spare.legend(handles, labels, loc="center", ncols=2, **about).set_in_layout(False)
+        cells = place.get_gridspec()
+        room = len(place.colspan) / cells.ncols * drawing.get_figwidth()
+        columns = min(3, int(room / _column(labels)))
+        title = wrapped(notes, room)
+        if columns > 1 and _lines(labels, columns, title) * LINE < (
+            drawing.get_figheight() / cells.nrows
+        ):
+            spare.legend(
+                handles, labels, loc="center", ncols=columns, **_about(title)
+            ).set_in_layout(False)
             return
     legend_below(drawing, handles, labels, notes)
 
@@ -161,18 +169,23 @@ def legend_below(
     drawing: Drawing, handles: Sequence[Artist], labels: Sequence[str], notes: list[str]
 ) -> None:
     """A legend under all panels, for which the figure grows."""
-    title = wrapped(notes, drawing)
+    title = wrapped(notes, drawing.get_figwidth())
     most = max(1, min(6, int(drawing.get_figwidth() / _column(labels))))
     rows = -(-len(labels) // most)
     columns = -(-len(labels) // rows)
-    lines = rows + 0.9 * len(title.split("\n"))
-    drawing.set_figheight(drawing.get_figheight() + 0.15 * lines + 0.1)
+    height = LINE * _lines(labels, columns, title) + 0.1
+    drawing.set_figheight(drawing.get_figheight() + height)
     drawing.legend(handles, labels, loc="outside lower center", ncols=columns, **_about(title))
 
 
 def _shown(label: str) -> str:
     """matplotlib leaves out what starts with an underscore."""
     return f" {label}" if label.startswith("_") else label
+
+
+def _lines(labels: Sequence[str], columns: int, title: str) -> float:
+    """Lines of a legend with its title."""
+    return -(-len(labels) // columns) + 0.9 * len(title.split("\n"))
 
 
 def _column(labels: Sequence[str]) -> float:

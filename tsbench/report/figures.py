@@ -72,7 +72,9 @@ def time(runs: Collection) -> Drawing:
         *_machine_notes(runs),
         *_partial_notes(runs),
     ]
-    drawing.supxlabel(wrapped(["seconds of learning a run", *notes], drawing), fontsize=6)
+    drawing.supxlabel(
+        wrapped(["seconds of learning a run", *notes], drawing.get_figwidth()), fontsize=6
+    )
     return drawing
 
 

@@ -63,7 +63,7 @@ def rank_diagram(runs: Collection) -> Drawing:
         f"Friedman: {friedman_note(ranked)}",
         nemenyi_note(ranked),
     ]
-    drawing.supxlabel(wrapped(notes, drawing), fontsize=6)
+    drawing.supxlabel(wrapped(notes, WIDTH), fontsize=6)
     return drawing
 
 
