@@ -148,7 +148,7 @@ def _munge(root: Path) -> subprocess.Popen[bytes]:
     for path in (home, key):
         os.chown(path, user.pw_uid, user.pw_gid)
     command = [
-        _program("munged"), "--foreground", "--num-threads=2",
+        _program("munged"), "--foreground", "--force", "--num-threads=2",
         f"--socket={home}/socket", f"--key-file={key}", f"--log-file={home}/log",
         f"--pid-file={home}/pid", f"--seed-file={home}/seed",
     ]  # fmt: skip

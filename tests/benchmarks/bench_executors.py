@@ -1,21 +1,25 @@
-"""What Ray costs against worker processes on this machine, and what 2,000 queued runs cost it.
+"""What Ray and Slurm cost against worker processes here, and what 2,000 queued runs cost Ray.
 
     python tests/benchmarks/bench_executors.py [runs of 10 s] [queued runs]
 
 The same matrix of runs that sleep for 10 s, first with the local executor, then on a Ray cluster
-started here, two at a time. Target: at most 1.05 × the time, from the end of the second round to
-the last record. What comes before, starting the cluster and importing torch in each of its workers,
-is told beside it: it does not grow with the matrix. Then trivial runs: from the 200th to the last
-the driver must not grow.
+started here, then in two jobs of the tests' Slurm where that can be had; two at a time. Target: at
+most 1.05 × the time, from the end of the second round to the last record. What comes before,
+starting the cluster and importing torch in each of its workers, is told beside it: it does not grow
+with the matrix. Then trivial runs: from the 200th to the last the driver must not grow.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import slurm as cluster
 
 from tsbench.bench.executor import Event, Executor, Where, make_executor
 from tsbench.bench.machine import Machine
@@ -101,6 +105,14 @@ def main(count: int, queued: int) -> bool:
             print(f"  local {local:.1f} s, Ray {ray:.1f} s: {ray / local:.3f} × (≤ 1.05)")
             print(f"  two rounds from nothing: local {first:.1f} s, Ray {start:.1f} s")
             ok &= ray / local <= 1.05
+            if cluster.missing() is None:
+                with cluster.running() as one_host:
+                    os.environ.update(one_host.environment)
+                    where = Where("slurm", slurm={"pack": str(-(-count // WORKERS))})
+                    start, slurm = seconds(folder / "slurm", where, runs)
+                print(f"  Slurm {slurm:.1f} s: {slurm / local:.3f} × (≤ 1.05)")
+                print(f"  two rounds from nothing: Slurm {start:.1f} s")
+                ok &= slurm / local <= 1.05
         if queued:
             grown, spent = growth(folder / "queued", specs(folder, "Trivial", queued))
             print(f"{queued} queued runs: the driver grew by {grown / 1e6:.1f} MB (< 10)")

@@ -49,10 +49,7 @@ def work(array: Array, job: Job) -> int:
     expect_same_code(array.version, array.digest)
     expect_torch()
     start_early()
-    if array.device != "cpu":
-        from tsbench.bench.run import choose_device
-
-        choose_device(array.device)
+    expect_device(array.device)
     store = Store(Path(array.results))
     machine = Machine(
         data=Path(array.data),
@@ -92,3 +89,15 @@ def expect_torch() -> None:
     """Say in a line what a traceback would."""
     if importlib.util.find_spec("torch") is None:
         raise UserError(f"node {socket.gethostname()} has no torch; install it on all nodes")
+
+
+def expect_device(name: str) -> None:
+    """A node that was given no GPU says so once, not once a run."""
+    if name == "cpu":
+        return
+    from tsbench.bench.run import choose_device
+
+    try:
+        choose_device(name)
+    except UserError as error:
+        raise UserError(f"node {socket.gethostname()}: {error}") from error
