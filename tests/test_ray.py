@@ -126,6 +126,18 @@ def test_a_lost_driver_loses_nothing_that_was_done(tmp_path: Path, cluster, slow
     assert done.items() <= now.items(), "only the rest was run"
 
 
+def test_two_drivers_at_once_do_each_run_once(tmp_path: Path, cluster, slow) -> None:
+    matrix = [*slow, "--seeds", "6", *on(cluster)]
+    said = ""
+    for process in [start(tmp_path / "r", *matrix) for _ in range(2)]:
+        code, text = finish(process)
+        assert code == 0, text
+        said += text
+    assert len(outcomes(tmp_path / "r")) == 6
+    ends = [line for line in said.splitlines() if "A_T" in line]
+    assert len([line for line in ends if "another process" not in line]) == 6, said
+
+
 def test_ctrl_c_leaves_nothing_running(tmp_path: Path, cluster, slow) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         process = start(tmp_path / number.name, *slow, "--seeds", "20", *on(cluster))

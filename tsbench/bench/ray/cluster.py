@@ -28,6 +28,9 @@ ANSWER = 5.0
 PROBE = 120.0
 """Seconds for a node to tell what is installed on it."""
 LINE = 300
+HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0"
+HTTP2_SETTINGS = b"\x04"
+"""The type of the frame that a greeting is answered with, at its fourth byte."""
 
 
 def import_ray() -> Any:
@@ -73,14 +76,18 @@ def joined(ray: Any, where: Where, cpus: float) -> Iterator[None]:
 
 
 def _expect_answer(address: str) -> None:
-    """Ray itself would try for minutes."""
+    """Raise unless somebody speaks HTTP/2 there, as Ray does; Ray itself would try for minutes."""
     if address == "auto":
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():
         raise UserError(f"--address '{address}' is not host:port")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER) as line:
+            if os.environ.get("RAY_USE_TLS", "0") == "0":
+                line.sendall(HTTP2_GREETING)
+                if line.recv(4)[3:] != HTTP2_SETTINGS:
+                    raise OSError("something else answers")
     except (OSError, OverflowError) as error:
         raise UserError(
             f"no Ray cluster answers at {address} ({error}); start one there with: ray start --head"
