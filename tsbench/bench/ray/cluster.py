@@ -122,25 +122,37 @@ class Nodes:
     def look(self) -> int:
         """Refuse a cluster without room, or with a node that would do a run otherwise; its size."""
         able = [node["NodeID"] for node in self._alive() if self._room(node)]
-        if not able:
+        found = self._probe(able)
+        if not found:
             gpus = f" and {self.gpus:g} GPU(s)" if self.gpus else ""
             raise UserError(
                 f"no node of the Ray cluster has {self.cpus:g} CPU(s){gpus} for a run; "
                 "see --cpus-per-run, --gpus-per-run"
             )
+        for node in found:
+            _expect_alike(node)
+        return len(found)
+
+    def _probe(self, names: list[str]) -> list[dict[str, str]]:
+        """What is installed on some nodes; those apart that are lost but not missed yet."""
         pinned = self.ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
         probe = self.ray.remote(num_cpus=0, max_retries=0)(_make_probe())
         refs = [
-            probe.options(scheduling_strategy=pinned(name, soft=False)).remote() for name in able
+            probe.options(scheduling_strategy=pinned(name, soft=False)).remote() for name in names
         ]
-        try:
-            found = self.ray.get(refs, timeout=PROBE)
-        except self.ray.exceptions.RayError as error:
-            reason = " ".join(str(error).split())[:LINE]
-            raise UserError(f"a node of the Ray cluster does not answer: {reason}") from error
-        for node in found:
-            _expect_alike(node)
-        return len(able)
+        late = self.ray.wait(refs, num_returns=len(refs), timeout=PROBE)[1] if refs else []
+        if late:
+            raise UserError(f"{len(late)} node(s) of the Ray cluster do not answer")
+        found = []
+        for ref in refs:
+            try:
+                found.append(self.ray.get(ref))
+            except self.ray.exceptions.RayTaskError as error:
+                reason = " ".join(str(error).split())[-LINE:]
+                raise UserError(f"a node of the Ray cluster cannot be asked: {reason}") from error
+            except self.ray.exceptions.RayError:
+                continue
+        return found
 
     def _alive(self) -> list[dict[str, Any]]:
         return [node for node in self.ray.nodes() if node["Alive"]]
