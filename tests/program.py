@@ -84,7 +84,7 @@ class Lingers(Good):
 class Forks(Good):
     def learn(self, task):
         if os.fork() == 0:
-            time.sleep(60)
+            time.sleep(8)
             os._exit(0)
         os.kill(os.getpid(), signal.SIGKILL)
 
