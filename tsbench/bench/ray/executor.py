@@ -122,7 +122,7 @@ class RayExecutor:
             order = Order(spec, self.machine, self.timeout, source, __version__, digest)
             parcel = self.parcels.get(spec.dataset)
             box = [] if parcel is None else [parcel]  # what is in a list, Ray fetches on demand
-            return task.options(name=spec.title).remote(order, box, board.actor)
+            return task.remote(order, box, board.actor)  # Ray would never forget a name of its own
 
         return submit
 
