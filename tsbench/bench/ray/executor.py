@@ -13,7 +13,7 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ POLL = 0.5
 BUSY_WAIT = 1.0
 LOOK = 2.0
 """Seconds between looks at the size of the cluster."""
-FAREWELL = 5.0
 """Seconds for cancelled runs to end by themselves."""
 
 
@@ -100,8 +99,9 @@ class RayExecutor:
                 if time.monotonic() - looked > LOOK:
                     looked = time.monotonic()
                     self.room = max(1, self.nodes.room())
-        finally:
-            self._cancel(flying)
+        finally:  # Ray ends what is still running when the driver leaves
+            for flight in flying.values():
+                flight.lock.close()
 
     def _submitter(
         self, waiting: deque[tuple[float, RunSpec]], board: Board
@@ -198,17 +198,6 @@ class RayExecutor:
         if kind == "refused":
             raise UserError(content)
         return None if kind == "lacking" else json.loads(zlib.decompress(content))
-
-    def _cancel(self, flying: dict[Any, _Flight]) -> None:
-        """Stop what is still running, kindly at first."""
-        for force in (False, True):
-            for ref in flying:
-                with suppress(self.ray.exceptions.RayError, ValueError):
-                    self.ray.cancel(ref, force=force)
-            if flying:
-                with suppress(self.ray.exceptions.RayError):
-                    left = self.ray.wait(list(flying), num_returns=len(flying), timeout=FAREWELL)[1]
-                    flying = {ref: flying[ref] for ref in left}
 
 
 def _do_and_tell(order: Order, box: list[Any], board: Any) -> tuple[str, Any]:
