@@ -68,7 +68,7 @@ def test_killed_at_random_moments_nothing_is_lost(tmp_path: Path, undisturbed, v
     moments = random.Random(victim)
     kills = 0
     done_before: dict[str, dict] = {}
-    for _ in range(6):
+    for _ in range(4):
         process = start(tmp_path, *MATRIX, "--jobs", "2", "--retry-failed")
         while process.poll() is None and not workers(process.pid):
             time.sleep(0.05)
