@@ -34,7 +34,6 @@ POLL = 0.5
 BUSY_WAIT = 1.0
 LOOK = 2.0
 """Seconds between looks at the size of the cluster."""
-"""Seconds for cancelled runs to end by themselves."""
 
 
 @dataclass
