@@ -12,7 +12,8 @@ refreshed every third epoch, entropy of the mean − mean entropy.
 Deviations from the paper: 1. no storage and acquisition fractions, shares of the budget instead;
 2. random retrieval by default (both as in the published code). From the published code: 3. the
 gradient is clipped and the schedule followed as in every method; 4. shares are rounded down, so
-that the budget is never exceeded; 5. the trace of β begins with its initial value.
+that the budget is never exceeded; 5. the trace of β begins with its initial value; 6. uncertainty,
+where it is used, is that of probabilities, not logits, with nothing but dropout in training mode.
 """
 
 from __future__ import annotations
@@ -56,25 +57,29 @@ class CLOPS(ReplayMethod):
 
     def __init__(self, context: Context, settings: Any) -> None:
         super().__init__(context, settings)
-        self.beta = self.area = self.previous = torch.empty(0)
+        self.offset = self.area = self.previous = torch.empty(0)
         self.candidates: Tensor | None = None
 
     def learn(self, task: Task) -> None:
-        """Begin with β = 1 for every sample of the task."""
-        self.beta = torch.ones(len(task.train), device=self.context.device)
-        self.previous, self.area = self.beta.clone(), torch.zeros_like(self.beta)
+        """Begin with β = 1 for every sample of the task.
+
+        Steps of β are so small that they drown in the rounding of numbers near 1: what is followed
+        and summed up is β − 1, which ranks the samples alike.
+        """
+        self.offset = torch.zeros(len(task.train), device=self.context.device)
+        self.previous, self.area = self.offset.clone(), torch.zeros_like(self.offset)
         self.candidates = None
         super().learn(task)
-        self.beta = self.area = self.previous = torch.empty(0)
+        self.offset = self.area = self.previous = torch.empty(0)
 
     def loss(self, x: Tensor, y: Tensor, rows: Tensor) -> Tensor:
         """CE(replay) + mean(β·CE) + λ_β·MSE(β, 1), and a step of β."""
         each = F.cross_entropy(self.network(x), y, reduction="none")
-        beta = self.beta[rows]
+        offset = self.offset[rows]
         strength = self.settings.beta_strength
-        new = (beta * each).mean() + strength * (beta - 1).square().mean()
-        slope = (each.detach() + 2 * strength * (beta - 1)) / len(rows)
-        self.beta[rows] = beta - self.settings.beta_rate * slope
+        new = ((1 + offset) * each).mean() + strength * offset.square().mean()
+        slope = (each.detach() + 2 * strength * offset) / len(rows)
+        self.offset[rows] = offset - self.settings.beta_rate * slope
         if not len(self.memory):
             return new
         return self.replay_loss(self.retrieve(x, y)) + new
@@ -90,8 +95,8 @@ class CLOPS(ReplayMethod):
 
     def after_epoch(self, epoch: int) -> None:
         """Add a trapezoid to every sample's area; let the uncertainties grow old."""
-        self.area += (self.previous + self.beta) / 2
-        self.previous = self.beta.clone()
+        self.area += (self.previous + self.offset) / 2
+        self.previous = self.offset.clone()
         if epoch % REFRESH == 0:
             self.candidates = None
 

@@ -11,7 +11,8 @@ by the reconstruction error on the current task's validation samples, best weigh
 Only the generator (with its optimiser) and the network are kept; no raw sample.
 
 Deviations from the published code: 1. the generator trains for at most five times the epochs of
-the classifier, which is the published 500 for the default of 100.
+the classifier, which is the published 500 for the default of 100; 2. the error that stops it is
+that of the decoded posterior mean, not of a random draw.
 """
 
 from __future__ import annotations
@@ -92,6 +93,8 @@ class GR(GradientMethod):
                 self._generator_step(x[rows], past, noise)
             error = self._reconstruction_error(val)
             self.context.progress(task.index, epoch, error)
+            if not math.isfinite(error):
+                raise FloatingPointError(f"the generator's error became {error} in epoch {epoch}")
             if error <= best_error:
                 best, best_error = copy.deepcopy(self.generator.state_dict()), error
                 waited = 0

@@ -3,8 +3,8 @@
 Aljundi et al., Memory Aware Synapses: Learning what (not) to forget, ECCV 2018.
 
 Loss: CE + λ Σ Ω (θ − θ*)² over all parameters, old rows of the head included, θ* being the weights
-after the previous task. Ω is the mean over batches of |∂/∂θ of the batch-mean L2 norm of the
-logits|, averaged over tasks as Ω ← 0.8 Ω + 0.2 Ω_new; new rows of the head take Ω_new as it is.
+after the previous task. Ω is the mean over shuffled batches of |∂/∂θ of the batch-mean L2 norm of
+the logits|, averaged over tasks as Ω ← 0.8 Ω + 0.2 Ω_new; new rows of the head take Ω_new as it is.
 
 Deviations from the paper: 1. the norm is not squared; 2. gradients of batches, not of samples;
 3. a running average in place of a sum (all as in the published code). From the published code:
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from tsbench.data.stream import Task
 from tsbench.learn.gradient import GradientMethod, GradientSettings
+from tsbench.learn.loop import batches
 from tsbench.learn.method import Context, Kept, Settings, nbytes
 
 DECAY = 0.8
@@ -64,7 +65,9 @@ class MAS(GradientMethod):
 
     def after_task(self, task: Task, x: Tensor, y: Tensor) -> None:
         """Average the task's importances in."""
-        for name, new in importances(self.network, x.split(self.settings.batch)).items():
+        order = self.context.torch_random("importances", task.index)
+        mixed = (x[rows] for rows in batches(len(x), self.settings.batch, order, x.device))
+        for name, new in importances(self.network, mixed).items():
             old = self.importance.get(name, torch.zeros_like(new))
             merged = new.clone()
             merged[: len(old)] = DECAY * old + (1 - DECAY) * new[: len(old)]

@@ -89,15 +89,15 @@ def test_clops_beta_follows_gradient_descent() -> None:
     method = CLOPS(context, settings)
     task = stream.tasks[0]
     method.network.head = method.network.head.grown(2, context.torch_random("t"))
-    method.beta = torch.linspace(0.5, 1.5, len(task.train))
+    method.offset = torch.linspace(-0.5, 0.5, len(task.train))
     x, y = method.tensors(task.train.x[:6], task.train.y[:6])
     rows = torch.tensor([3, 1, 7, 0, 5, 9])
-    beta = method.beta[rows].clone().requires_grad_()
+    beta = (1 + method.offset[rows]).requires_grad_()
     each = F.cross_entropy(method.network(x), y, reduction="none").detach()
     loss = (beta * each).mean() + 2.0 * F.mse_loss(beta, torch.ones(6))
     (slope,) = torch.autograd.grad(loss, beta)
     assert method.loss(x, y, rows).item() == pytest.approx(loss.item(), rel=1e-5)
-    torch.testing.assert_close(method.beta[rows], (beta - 0.1 * slope).detach())
+    torch.testing.assert_close(1 + method.offset[rows], (beta - 0.1 * slope).detach())
 
 
 def test_clops_keeps_the_largest_area_under_beta() -> None:
@@ -106,14 +106,14 @@ def test_clops_keeps_the_largest_area_under_beta() -> None:
     task = stream.tasks[0]
     traces = np.random.default_rng(0).random((4, len(task.train)))
     method.network.head = method.network.head.grown(2, context.torch_random("t"))
-    method.beta = torch.ones(len(task.train), dtype=torch.float64)
-    method.previous, method.area = method.beta.clone(), torch.zeros_like(method.beta)
+    method.offset = torch.zeros(len(task.train), dtype=torch.float64)
+    method.previous, method.area = method.offset.clone(), torch.zeros_like(method.offset)
     for epoch, values in enumerate(traces, start=1):
-        method.beta = torch.from_numpy(values)
+        method.offset = torch.from_numpy(values - 1)
         method.after_epoch(epoch)
     whole = np.vstack([np.ones(len(task.train)), traces])
     area = ((whole[1:] + whole[:-1]) / 2).sum(axis=0)
-    np.testing.assert_allclose(method.area, area)
+    np.testing.assert_allclose(method.area, area - len(traces))
     x, y = method.tensors(task.train.x, task.train.y)
     method.after_task(task, x, y)
     for label in task.labels:
@@ -121,6 +121,20 @@ def test_clops_keeps_the_largest_area_under_beta() -> None:
         best = places[np.argsort(-area[places], kind="stable")]
         kept = method.memory.x[method.memory.y == label].numpy()
         np.testing.assert_array_equal(kept, task.train.x[best[: len(kept)]])
+
+
+def test_clops_ranks_by_steps_that_rounding_near_one_would_swallow() -> None:
+    """Losses of well-learned samples, 1e-4 and less, over many epochs at the smaller rate."""
+    method = CLOPS(setting()[0], CLOPS.Settings(beta_rate=1e-5, beta_strength=0.1))
+    losses = torch.logspace(-6, -4, 32)
+    method.offset = torch.zeros(32)
+    method.previous, method.area = method.offset.clone(), torch.zeros_like(method.offset)
+    scores = torch.stack([torch.zeros(32), (-losses).expm1().neg().log() + losses], dim=1)
+    method.network = lambda rows: scores[rows]  # cross-entropy of class 0: the losses, about
+    for epoch in range(1, 61):
+        method.loss(torch.arange(32), torch.zeros(32, dtype=torch.long), torch.arange(32))
+        method.after_epoch(epoch)
+    assert (method.area.diff() < 0).all(), "the larger its loss, the smaller its area"
 
 
 def test_entropy_difference_by_hand() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 import torch
 from small import learned, same_weights, setting, weights
 from torch import nn
+from tsbench.baselines import mas
 from tsbench.baselines.dt2w import DT2W, radius
 from tsbench.baselines.lwf import LwF
 from tsbench.baselines.mas import MAS, importances
@@ -120,19 +122,43 @@ def test_an_important_weight_moves_less_as_the_strength_grows() -> None:
     assert moved[-1] < 0.3 * moved[0]
 
 
-def test_mas_averages_importances_and_takes_new_rows_as_they_are() -> None:
+def test_mas_averages_importances_and_takes_new_rows_as_they_are(monkeypatch) -> None:
     context, stream = setting()
     method = MAS(context, MAS.Settings())
+    seen: list[torch.Tensor] = []
+
+    def watched(network: nn.Module, batches: Iterable[torch.Tensor]) -> dict[str, torch.Tensor]:
+        seen[:] = batches
+        return importances(network, seen)
+
+    monkeypatch.setattr(mas, "importances", watched)
     method.learn(stream.tasks[0])
-    x = torch.from_numpy(stream.tasks[0].train.x)
-    fresh = importances(method.network, x.split(64))
+    fresh = importances(method.network, seen)
     torch.testing.assert_close(method.importance["head.weight"], 0.2 * fresh["head.weight"])
     old = method.importance["head.weight"].clone()
     method.learn(stream.tasks[1])
-    x = torch.from_numpy(stream.tasks[1].train.x)
-    fresh = importances(method.network, x.split(64))["head.weight"]
+    fresh = importances(method.network, seen)["head.weight"]
     torch.testing.assert_close(method.importance["head.weight"][:2], 0.8 * old + 0.2 * fresh[:2])
     torch.testing.assert_close(method.importance["head.weight"][2:], fresh[2:])
+
+
+def test_mas_takes_importances_over_mixed_batches_of_the_whole_task(monkeypatch) -> None:
+    context, stream = setting()
+    method = MAS(context, MAS.Settings(batch=16))
+    batches: list[torch.Tensor] = []
+
+    def watched(network: nn.Module, given: Iterable[torch.Tensor]) -> dict[str, torch.Tensor]:
+        batches.extend(given)
+        return importances(network, batches)
+
+    monkeypatch.setattr(mas, "importances", watched)
+    method.learn(stream.tasks[0])
+    train = stream.tasks[0].train
+    labels = {x.tobytes(): int(y) for x, y in zip(train.x, train.y, strict=True)}
+    found = [[labels.pop(x.numpy().tobytes()) for x in batch] for batch in batches]
+    assert not labels, "every sample once"
+    assert max(map(len, found)) == 16
+    assert all(len(set(batch)) == 2 for batch in found if len(batch) == 16)
 
 
 def recursion(cost: np.ndarray, gamma: float) -> float:

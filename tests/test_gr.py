@@ -92,3 +92,10 @@ def test_gr_labels_by_the_previous_network_and_keeps_no_sample() -> None:
         expected += F.cross_entropy(method.network(x), y)
     assert method.loss(x, y, torch.arange(5)).item() == pytest.approx(expected.item(), rel=1e-5)
     assert all(torch.equal(v, previous[n]) for n, v in method.labeller.state_dict().items())
+
+
+def test_gr_fails_when_its_generator_diverges() -> None:
+    context, stream = setting()
+    method = GR(context, GR.Settings(generator_rate=1e30))
+    with pytest.raises(FloatingPointError, match=r"generator's error became (nan|inf) in epoch 1"):
+        method.learn(stream.tasks[0])

@@ -64,7 +64,7 @@ def step_of(kind: type, tasks: list[Task]) -> tuple[Callable[[], None], Callable
     method.network.head = method.network.head.grown(4, context.torch_random("head"))
     method.network.train()
     if kind is CLOPS:
-        method.beta = torch.ones(180)
+        method.offset = torch.zeros(180)
     x, y = method.tensors(tasks[1].train.x[:NEW], tasks[1].train.y[:NEW])
     optimiser = torch.optim.Adam(method.network.parameters())
     fixed = torch.arange(NEW)

@@ -33,14 +33,16 @@ SECONDS = "__seconds__"
 def first_task_key(context: Context, task: Task, how: Fit, kind: type) -> str:
     """A name for the outcome of training on a first task; all that could change it goes in.
 
-    The code, too: of the network and the loop, and for a method from outside tsbench all of its
-    file, since it may have changed anything.
+    The code, too: of the network, the loop and the criterion, and for a method from outside tsbench
+    all of its file, since it may have changed anything.
     """
+    criterion = kind.criterion  # type: ignore[attr-defined]
     ours = kind.__module__.startswith("tsbench.")
     parts = [
         __version__,
         _training_code(),
-        kind.criterion.__qualname__ if ours else _digest([Path(inspect.getfile(kind))]),  # type: ignore[attr-defined]
+        criterion.__qualname__ if ours else "",
+        _digest([Path(inspect.getfile(criterion if ours else kind))]),
         torch.__version__,
         str(context.device.type),
         str(torch.get_num_threads()),
