@@ -1,4 +1,4 @@
-"""The README's tables and figures, made from the committed records; nothing is typed by hand.
+"""The tables and figures of the README and of docs/evidence.md, made from the committed records.
 
     python tests/readme.py    # after new records: writes them anew
 
@@ -21,6 +21,7 @@ from program import PROGRAM
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+PAGES = (README, ROOT / "docs" / "evidence.md")
 RECORDS = ROOT / "results" / "reference"
 BLOCK = re.compile(r"<!-- (tsbench [^>]*) -->\n.*?<!-- end -->", re.DOTALL)
 RUNS = re.compile(r"<!-- runs -->\n.*?<!-- end -->", re.DOTALL)
@@ -53,8 +54,8 @@ def runs() -> str:
 
 
 def with_tables(text: str) -> str:
-    """The README with its tables made anew."""
-    text = RUNS.sub(f"<!-- runs -->\n{runs()}\n<!-- end -->", text)
+    """A page with its tables made anew."""
+    text = RUNS.sub(lambda _: f"<!-- runs -->\n{runs()}\n<!-- end -->", text)
     return BLOCK.sub(lambda m: f"<!-- {m[1]} -->\n{output(m[1])}\n<!-- end -->", text)
 
 
@@ -66,12 +67,29 @@ def with_digest(text: str) -> str:
     return MADE_FROM.sub(f"<!-- figures of records {digest.hexdigest()[:16]} -->", text)
 
 
+def cells_off() -> set[tuple[str, str]]:
+    """(method, data set) of what is told apart from the paper, or is two of its spreads away."""
+    found = set()
+    table = json.loads(output("tsbench verify --results results/reference --format json"))
+    for row in table["rows"]:
+        _, dataset, method, _ = row["headers"]
+        _, paper, difference, verdict = row["cells"]
+        if verdict["text"] == "not comparable":
+            continue
+        spread = (paper["figure"] or {}).get("std")
+        far = spread is not None and abs(difference["value"]) > 2 * spread
+        if far or verdict["text"] in ("better", "worse"):
+            found.add((method, dataset))
+    return found
+
+
 def main() -> None:
-    """Write the README and its figures anew."""
+    """Write the pages and the figures anew."""
     for command in FIGURES:
         output(command)
-    text = README.read_text(encoding="utf-8")
-    README.write_text(with_digest(with_tables(text)), encoding="utf-8")
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        page.write_text(with_digest(with_tables(text)), encoding="utf-8")
 
 
 if __name__ == "__main__":
