@@ -192,9 +192,9 @@ def test_the_status_of_tuned_runs(tmp_path: Path) -> None:
 def test_trials_are_pruned_and_resumed(tmp_path: Path) -> None:
     spec, fake = tuned_mas(tmp_path)
     assert fake.done == [
+        "mas+schedule=onecycle,strength=1000.0",
         "mas+schedule=step15,strength=1000.0",
         "mas+schedule=step10,strength=1000.0",
-        "mas+schedule=onecycle,strength=1000.0",
         "mas+schedule=step10,strength=100.0",
         "mas+schedule=step10,strength=10000.0",
     ]
@@ -215,7 +215,7 @@ def test_what_was_chosen_is_written_with_all_trials(tmp_path: Path) -> None:
     assert told["A_T"] == 53.0
     assert told["data_digest"] == spec.data_digest
     assert told["full"] is False
-    assert [t["A_T"] for t in told["trials"]] == [50.0, 51.0, 50.0, 53.0, 51.0]
+    assert [t["A_T"] for t in told["trials"]] == [50.0, 50.0, 51.0, 53.0, 51.0]
     assert told["trials"][3]["values"] == told["chosen"]
     assert told["made_by"].startswith("tsbench ")
     chosen, provenance = read_choice(tmp_path, spec)
