@@ -44,13 +44,17 @@ def output(command: str) -> str:
 
 def runs() -> str:
     """A sentence on the records."""
-    records = [json.loads(p.read_text(encoding="utf-8")) for p in RECORDS.rglob("seed-*.json")]
-    hours = sum(record["time"]["total"] for record in records) / 3600
-    machines = sorted({(r["environment"]["cpu"], r["environment"]["torch"]) for r in records})
+    found = [json.loads(p.read_text(encoding="utf-8")) for p in RECORDS.rglob("seed-*.json")]
+    records = [record for record in found if record["spec"]["stream"] == "exp"]
+    hours = sum(record["time"]["total"] for record in found) / 3600
+    machines = sorted({(r["environment"]["cpu"], r["environment"]["torch"]) for r in found})
     commits = Counter(record["environment"]["commit"][:7] for record in records)
     made = "; ".join(f"{cpu}, torch {version}" for cpu, version in machines)
     code = ", ".join(f"`{commit}` ({n})" for commit, n in sorted(commits.items()))
-    return f"{len(records)} runs, {hours:.1f} hours in sum ({made}), at commits {code}."
+    trials = f"{len(found) - len(records)} trials of tuning"
+    return (
+        f"{len(records)} runs at commits {code}, and {trials}; {hours:.1f} hours in sum ({made})."
+    )
 
 
 def with_tables(text: str) -> str:
