@@ -53,7 +53,7 @@ def test_equals_a_literal_implementation(channels, length) -> None:
         for which, kernel in np.ndindex(*group.thresholds.shape):
             threshold = float(group.thresholds[which, kernel])
             for sample in range(3):
-                responses = literal_responses(x[sample], group, kernel, max(1, round(length / 64)))
+                responses = literal_responses(x[sample], group, kernel, max(1, round(length / 192)))
                 margin = 1e-5 * (1 + max(map(abs, responses)))
                 least = sum(r > threshold + margin for r in responses)
                 most = sum(r > threshold - margin for r in responses)

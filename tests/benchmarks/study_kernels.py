@@ -30,7 +30,7 @@ from tsbench.learn.method import Context
 from tsbench.randomness import generator
 
 PENALTIES = (3e-4, 1e-3, 3e-3)
-STUDIES = {"uwave": 10, "uci-har by person": 2, "wisdm": 2}
+STUDIES = {"uwave": 10, "uci-har by person": 2, "wisdm": 6}
 """Seeds of each."""
 Series = np.ndarray
 Map = Callable[[Series], np.ndarray]
@@ -75,7 +75,7 @@ def bank(
     name: object = "",
     kernels: int = 2000,
     each: int = 4,
-    positions: int = 64,
+    positions: int = 192,
 ) -> Map:
     """The bank as it is, fitted on task 1, or with something changed."""
     made = KernelBank(x.shape[1], x.shape[2], kernels, each, study.random("kernels", name))
@@ -175,14 +175,16 @@ def competing(study: Study) -> Map:
 
 ENSEMBLE = "mean score of three banks"
 VARIANTS: dict[str, Callable[[Study], Map]] = {
-    "2,000 kernels, 4 thresholds, 64 positions": with_bank(),
+    "2,000 kernels, 4 thresholds, 192 positions": with_bank(),
     "500 kernels": with_bank(kernels=500),
     "1,000 kernels": with_bank(kernels=1000),
     "4,000 kernels": with_bank(kernels=4000),
     "4,000 kernels, 2 thresholds": with_bank(kernels=4000, each=2),
     "8,000 kernels, 1 threshold": with_bank(kernels=8000, each=1),
     "32 positions": with_bank(positions=32),
+    "64 positions": with_bank(positions=64),
     "128 positions": with_bank(positions=128),
+    "every position": with_bank(positions=10**9),
     "1,000 on the raw series, 1,000 on first differences": raw_and_differences,
     "normalised input": on_normalised,
     "standardised features": standardised,
