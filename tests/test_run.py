@@ -11,6 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from small import setting
+from tsbench.baselines.fasticarl import FastICARL
+from tsbench.baselines.naive import Naive
 
 from tsbench.analytic.tsacl import TSACL, AnalyticSettings
 from tsbench.bench.machine import Machine
@@ -18,8 +21,9 @@ from tsbench.bench.plan import Request, make_specs
 from tsbench.bench.run import execute, run_stream
 from tsbench.bench.spec import RunSpec
 from tsbench.bench.store import comparable
+from tsbench.learn.loop import Fit
 from tsbench.learn.method import Kept, Method
-from tsbench.learn.shared import SharedWork
+from tsbench.learn.shared import SharedWork, first_task_key
 
 METHODS = ["naive", "offline", "ts-acl", "ts-acl-deep"]
 
@@ -135,6 +139,21 @@ def test_a_changed_plugin_does_not_get_its_old_first_task(tmp_path: Path) -> Non
     assert results[0] == results[1]
     assert results[2] == results[3]
     assert len(list((tmp_path / "shared").glob("*.npz"))) == 2
+
+
+def test_a_changed_criterion_of_ours_gets_another_first_task(monkeypatch) -> None:
+    """FastICARL's is not the loop's: its file counts, for it and for nobody else."""
+    context, stream = setting()
+    how = Fit(1, "step15", 1e-3, 32, 5)
+    read = Path.read_bytes
+    keys = []
+    for change in (b"", b"# another criterion"):
+        monkeypatch.setattr(
+            Path, "read_bytes", lambda p, c=change: read(p) + c * (p.name == "fasticarl.py")
+        )
+        keys.append([first_task_key(context, stream.tasks[0], how, k) for k in (FastICARL, Naive)])
+    assert keys[0][0] != keys[1][0]
+    assert keys[0][1] == keys[1][1]
 
 
 def test_forced_runs_train_anew(tmp_path: Path) -> None:
