@@ -122,9 +122,9 @@ def test_an_important_weight_moves_less_as_the_strength_grows() -> None:
     assert moved[-1] < 0.3 * moved[0]
 
 
-def test_mas_averages_importances_and_takes_new_rows_as_they_are(monkeypatch) -> None:
-    context, stream = setting()
-    method = MAS(context, MAS.Settings())
+@pytest.fixture
+def importance_batches(monkeypatch) -> list[torch.Tensor]:
+    """The batches that MAS takes importances over, those of the last task."""
     seen: list[torch.Tensor] = []
 
     def watched(network: nn.Module, batches: Iterable[torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -132,30 +132,28 @@ def test_mas_averages_importances_and_takes_new_rows_as_they_are(monkeypatch) ->
         return importances(network, seen)
 
     monkeypatch.setattr(mas, "importances", watched)
+    return seen
+
+
+def test_mas_averages_importances_and_takes_new_rows_as_they_are(importance_batches) -> None:
+    context, stream = setting()
+    method = MAS(context, MAS.Settings())
     method.learn(stream.tasks[0])
-    fresh = importances(method.network, seen)
+    fresh = importances(method.network, importance_batches)
     torch.testing.assert_close(method.importance["head.weight"], 0.2 * fresh["head.weight"])
     old = method.importance["head.weight"].clone()
     method.learn(stream.tasks[1])
-    fresh = importances(method.network, seen)["head.weight"]
+    fresh = importances(method.network, importance_batches)["head.weight"]
     torch.testing.assert_close(method.importance["head.weight"][:2], 0.8 * old + 0.2 * fresh[:2])
     torch.testing.assert_close(method.importance["head.weight"][2:], fresh[2:])
 
 
-def test_mas_takes_importances_over_mixed_batches_of_the_whole_task(monkeypatch) -> None:
+def test_mas_takes_importances_over_mixed_batches_of_the_whole_task(importance_batches) -> None:
     context, stream = setting()
-    method = MAS(context, MAS.Settings(batch=16))
-    batches: list[torch.Tensor] = []
-
-    def watched(network: nn.Module, given: Iterable[torch.Tensor]) -> dict[str, torch.Tensor]:
-        batches.extend(given)
-        return importances(network, batches)
-
-    monkeypatch.setattr(mas, "importances", watched)
-    method.learn(stream.tasks[0])
+    MAS(context, MAS.Settings(batch=16)).learn(stream.tasks[0])
     train = stream.tasks[0].train
     labels = {x.tobytes(): int(y) for x, y in zip(train.x, train.y, strict=True)}
-    found = [[labels.pop(x.numpy().tobytes()) for x in batch] for batch in batches]
+    found = [[labels.pop(x.numpy().tobytes()) for x in batch] for batch in importance_batches]
     assert not labels, "every sample once"
     assert max(map(len, found)) == 16
     assert all(len(set(batch)) == 2 for batch in found if len(batch) == 16)
