@@ -50,10 +50,11 @@ def test_light_commands_never_import_torch(arguments: list[str], tmp_path: Path)
 @pytest.mark.parametrize("arguments", [["--help"], ["list"]], ids=" ".join)
 def test_light_commands_answer_in_half_a_second(arguments: list[str], tmp_path: Path) -> None:
     program = Path(sys.executable).with_name("tsbench")
+    as_users = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     times = []
     for _ in range(5):
         started = time.monotonic()
-        run(str(program), *arguments, cwd=tmp_path)
+        run(str(program), *arguments, cwd=tmp_path, env=as_users)
         times.append(time.monotonic() - started)
     assert min(times) < 0.5, times
 
