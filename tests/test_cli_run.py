@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from program import PLUGINS, PROGRAM, run
+from typer.testing import CliRunner
 
 from tsbench.bench.store import Store
+from tsbench.cli.main import app
 
 
 @pytest.mark.parametrize(
@@ -54,10 +56,6 @@ from tsbench.bench.store import Store
     ],
 )
 def test_bad_input_is_told_in_a_line_or_two(tmp_path: Path, plugins, arguments, words) -> None:
-    from typer.testing import CliRunner
-
-    from tsbench.cli.main import app
-
     (tmp_path / "broken.py").write_text("1 / 0")
     (tmp_path / "file").write_text("")
     (tmp_path / "quits.py").write_text("import sys; sys.exit(0)")
@@ -158,3 +156,26 @@ def test_status_counts_and_estimates(tmp_path: Path) -> None:
     )
     assert [r["state"] for r in told["runs"]] == ["done", "done"] + ["missing"] * 4
     assert told["seconds_left"] > 0
+
+
+def test_status_counts_what_run_would_skip(tmp_path: Path) -> None:
+    """A record of other settings, or of another version of a file, is not the run asked for."""
+    plugin = tmp_path / "plug.py"
+    plugin.write_text(PLUGINS)
+    results = tmp_path / "r"
+    matrix = ["--method", f"naive,{plugin}:Good", "--dataset", "demo", "--seed", "1234",
+              "--epochs", "1"]  # fmt: skip
+    assert run(results, *matrix)[0] == 0
+
+    def states() -> list[str]:
+        told = CliRunner().invoke(app, ["status", *matrix, "--results", str(results), "--json"])
+        return [each["state"] for each in json.loads(told.stdout)["runs"]]
+
+    assert states() == ["done", "done"]
+    path = results / "exp-ln-1" / "demo" / "naive" / "seed-1234.json"
+    path.write_text(path.read_text().replace('"patience": 5', '"patience": 6'))
+    assert states() == ["missing", "done"]
+    plugin.write_text(PLUGINS + "# a new version\n")
+    assert states() == ["missing", "missing"]
+    plugin.unlink()
+    assert states() == ["missing", "done"], "nothing newer is known"

@@ -30,6 +30,7 @@ from tsbench.learn.catalogue import (
     INFO,
     default_settings,
     hyper_parameter_file,
+    known_settings,
     published_grid,
     tunable,
 )
@@ -175,9 +176,10 @@ def test_a_method_with_nothing_to_tune_is_told_and_runs_as_ever(own: Path, capsy
     assert with_tuned(fixed, own.parent) == fixed
 
 
-def test_what_is_tunable_is_known_without_importing_it() -> None:
+def test_what_is_tunable_and_the_defaults_are_known_without_importing() -> None:
     for method, spec in zip(INFO, specs(list(INFO)), strict=True):
         assert tunable(method) == bool(grid_of(spec)), method
+        assert known_settings(method, "demo") == spec.settings, method
     assert not tunable("ts-acl-r")
     assert tunable("./own.py:Mine")
 

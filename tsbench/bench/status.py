@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tsbench.bench.choice import read_choice
 from tsbench.bench.names import choose_datasets, choose_seeds
 from tsbench.bench.slurm.jobs import open_jobs
 from tsbench.bench.slurm.programs import JobState, Silent
 from tsbench.bench.slurm.programs import states as queue_states
-from tsbench.bench.spec import method_label
+from tsbench.bench.spec import RunSpec, file_code, method_label
 from tsbench.bench.store import Store
 from tsbench.console import say
 from tsbench.data.catalogue import card
 from tsbench.data.prepared import read_manifest
-from tsbench.learn.catalogue import expand, tunable
+from tsbench.learn.catalogue import expand, known_settings, tunable
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ def matrix_status(
     """Look up every run of methods × data sets × seeds."""
     records, problems = Store(results).records()
     chosen = choose_datasets(datasets, data)
+    names = {method_label(n, tuned=tuned and tunable(n)): n for n in expand(methods)}
     digests = {n: (read_manifest(card(n, data), data) or {}).get("digest") for n in chosen}
     states: dict[tuple[str, str, int], str] = {}
     seconds: dict[tuple[str, str], list[float]] = {}
@@ -56,6 +58,8 @@ def matrix_status(
         current = digests.get(spec["dataset"])
         if current is not None and spec.get("data_digest") != current:
             continue  # of data that has been prepared anew since
+        if record["label"] in names and not _as_now(spec, names[record["label"]], results):
+            continue  # of other settings, or of another version of somebody's file
         if record["status"] == "ok":
             states[key] = "done"
             seconds.setdefault(key[:2], []).append(record["time"]["total"])
@@ -67,7 +71,7 @@ def matrix_status(
     runs: list[dict[str, Any]] = [
         {"dataset": d, "method": m, "seed": s, "state": states.get((d, m, s), "missing")}
         for d in chosen
-        for m in (method_label(name, tuned=tuned and tunable(name)) for name in expand(methods))
+        for m in names
         for s in choose_seeds(count, seeds)
     ]
     known = [t for times in seconds.values() for t in times]
@@ -80,6 +84,19 @@ def matrix_status(
                 times = seconds.get((run["dataset"], run["method"]), [average])
                 left += sum(times) / len(times)
     return MatrixStatus(protocol, runs, left, problems)
+
+
+def _as_now(spec: dict[str, Any], method: str, results: Path) -> bool:
+    """Whether ``run`` would take a record of this spec for the run that is asked for today."""
+    settings = known_settings(method, spec["dataset"])
+    if settings is None:
+        try:
+            return bool(spec.get("code", "") == file_code(method))
+        except OSError:
+            return True  # the file is gone, what it did is not
+    if spec.get("tuned") and (found := read_choice(results, RunSpec.from_dict(spec))):
+        settings |= found[0]
+    return bool(spec.get("settings") == settings)
 
 
 def _in_slurm(

@@ -140,6 +140,17 @@ def default_settings(method: str, dataset: str) -> dict[str, Any]:
     return _entry("defaults.yaml", method, dataset)
 
 
+def known_settings(method: str, dataset: str) -> dict[str, Any] | None:
+    """All hyper-parameters of a run at its defaults, without importing the method.
+
+    None for a method from elsewhere: its source is not ours to read.
+    """
+    if method not in INFO:
+        return None
+    own = {h.name: ast.literal_eval(h.default) for h in hyper_parameters(INFO[method].target)}
+    return {**own, **default_settings(method, dataset)}
+
+
 def published_grid(method: str, dataset: str, trains: bool) -> dict[str, list[Any]]:
     """Values to try for a method on a data set; ``trains``: whether it trains a network."""
     training = _entry("grids.yaml", "training", dataset) if trains else {}
