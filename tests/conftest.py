@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from program import PLUGINS
 
+TOGETHER = {"test_cli_tune", "test_page", "test_ray", "test_real_data", "test_slurm"}
+"""Files whose tests share what is slow to make: a cluster, a browser, prepared data."""
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Each test goes to the next worker that is free, those of a file in TOGETHER to one."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return file if Path(file).stem in TOGETHER else nodeid
+
+    return Together(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,6 @@ from tsbench.bench.store import Store, comparable
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.alone,
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
     pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and 127.0.0.x"),
 ]

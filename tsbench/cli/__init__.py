@@ -2,4 +2,4 @@
 
 import gc
 
-gc.set_threshold(100_000)  # loading modules leaves no garbage; looking for it is an eighth of a start
+gc.set_threshold(100_000)  # modules leave no garbage; to look for it takes an eighth of a start

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tsbench.bench.spec import RunSpec
     from tsbench.bench.store import Store
 
-DEMO_SEEDS, DEMO_EPOCHS = 3, 8
+DEMO_SEEDS, DEMO_EPOCHS = 3, 5
 MARKS = {"done": "✓", "failed": "✗", "running": "▸", "queued": "…", "missing": "·"}
 ALWAYS_SHOWN = ("done", "failed", "missing")
 
