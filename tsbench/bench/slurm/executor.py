@@ -6,8 +6,6 @@ never submitted again, and a command that was stopped finds its jobs when it is 
 
 from __future__ import annotations
 
-import shlex
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,7 +18,7 @@ from tsbench.bench.executor import Event, summary
 from tsbench.bench.machine import Machine, code_digest
 from tsbench.bench.run import failure
 from tsbench.bench.slurm.endings import ending_of
-from tsbench.bench.slurm.jobs import FOLDER, Array, Job, create_array, number, open_jobs
+from tsbench.bench.slurm.jobs import FOLDER, Array, Job, number, open_jobs
 from tsbench.bench.slurm.packing import arrange, by_number, by_time
 from tsbench.bench.slurm.programs import (
     CPUS,
@@ -30,13 +28,13 @@ from tsbench.bench.slurm.programs import (
     largest_array,
     sbatch_options,
     states,
-    submit,
     time_limit,
 )
+from tsbench.bench.slurm.submission import send
 from tsbench.bench.spec import RunSpec
 from tsbench.bench.store import Store
 from tsbench.console import say
-from tsbench.disk import locked, write_whole
+from tsbench.disk import locked
 from tsbench.errors import UserError
 
 LOOK = 1.0
@@ -45,10 +43,6 @@ ASK_FIRST, ASK_LAST, ASK_GROWTH = 1.0, 15.0, 1.3
 """Seconds between questions to Slurm: often at first, seldom in the long run."""
 GRACE = 3.0
 """Seconds after a job's end in which its files may still show up."""
-START = "import sys; sys.path[:] = filter(None, sys.path)\n" + (
-    "from tsbench.bench.slurm.worker import main; main()"
-)
-"""A job's program. What lies in the folder it starts in is not imported."""
 FINAL = ("done", "elsewhere", "failed")
 
 
@@ -162,34 +156,12 @@ class SlurmExecutor:
             timeout=self.timeout,
             again=self.again,
         )
-        jobs = create_array(self.store.root, array, packs)
-        folder = jobs[0].folder
-        indices = f"0-{len(jobs) - 1}"
-        if self.at_once:
-            indices += f"%{max(1, self.at_once // machine.workers)}"
-        command = [sys.executable, "-c", START, str(folder)]
-        script = f'#!/bin/sh\nexec {shlex.join(command)} "$SLURM_ARRAY_TASK_ID"\n'
-        log = str(folder).replace("%", "%%") + "/%a.log"
-        found, problem = submit(script, folder.name, indices, log, self.options)
-        if not found:
-            if problem and not self._was_submitted(folder.name):
-                for job in jobs:
-                    job.close(keep_log=False)
-                raise UserError(f"Slurm refused the jobs: {problem}")
-        else:
-            write_whole(folder / "number", found.encode())
+        jobs = send(array, packs, self.options, self.at_once)
         for job in jobs:
             self.jobs[job.key] = job
             self._await(job, {})
-        runs = sum(map(len, packs))
-        say(f"submitted {runs} run(s) in {len(jobs)} job(s) (array {number(folder)})")
-
-    def _was_submitted(self, name: str) -> bool:
-        """Whether Slurm has it although its answer was lost."""
-        try:
-            return bool(states([name]))
-        except Silent:
-            return False
+        runs, array_number = sum(map(len, packs)), number(jobs[0].folder)
+        say(f"submitted {runs} run(s) in {len(jobs)} job(s) (array {array_number})")
 
     def _watch(self) -> Iterator[Event]:
         """Look at the jobs' files, and ask Slurm now and then whether the jobs live."""
