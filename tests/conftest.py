@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from faulty_server import FaultyServer
 from program import PLUGINS
+from small_download import BODY
 
-TOGETHER = {"test_cli_tune", "test_page", "test_ray", "test_real_data", "test_slurm"}
+TOGETHER = {"test_cli_tune", "test_page_in_browser", "test_ray", "test_real_data", "test_slurm"}
 """Files whose tests share what is slow to make: a cluster, a browser, prepared data."""
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -43,6 +46,13 @@ def prepared_real(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     for name in ("uci-har", "uwave", "wisdm", "grabmyo"):
         obtain(card(name), root, real_data)
     return root
+
+
+@pytest.fixture
+def server() -> Iterator[FaultyServer]:
+    """Serves the archive of ``small_download``, twice."""
+    with FaultyServer({"a.zip": BODY, "mirror/a.zip": BODY}) as running:
+        yield running
 
 
 @pytest.fixture

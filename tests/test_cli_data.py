@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from raw_files import uwave_files, write
 from typer.testing import CliRunner
 
 from tsbench.cli.main import app
@@ -68,8 +69,6 @@ def test_a_broken_or_newer_manifest_is_told_not_fatal(tmp_path: Path) -> None:
 
 
 def test_a_broken_manifest_or_lost_arrays_are_prepared_again(tmp_path: Path) -> None:
-    from test_datasets import uwave_files, write
-
     raw = write(tmp_path / "raw", uwave_files())
     download = ["download", "uwave", "--from", str(raw), "--data", str(tmp_path / "d")]
     assert tsbench(*download).exit_code == 0
@@ -108,8 +107,6 @@ def test_from_a_folder_that_lacks_the_data_or_holds_garbage(tmp_path: Path) -> N
 
 
 def test_one_bad_data_set_does_not_stop_the_others(tmp_path: Path) -> None:
-    from test_datasets import uwave_files, write
-
     raw = write(tmp_path / "raw", uwave_files())
     result = tsbench("download", "dsa,uwave", "--from", str(raw), "--data", str(tmp_path / "d"))
     assert result.exit_code == 2
@@ -159,8 +156,6 @@ def test_a_terminal_without_unicode_is_served(tmp_path: Path) -> None:
     reason="needs root and setpriv to become somebody else",
 )
 def test_folders_without_permission() -> None:
-    from test_datasets import uwave_files, write
-
     probe = subprocess.run(
         ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", "import tsbench"],
         check=False,

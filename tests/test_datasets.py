@@ -8,6 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from raw_files import (
+    dsa_files,
+    dsa_value,
+    grabmyo_files,
+    har_files,
+    prepare,
+    silent,
+    uwave_files,
+    wisdm_lines,
+    write,
+)
 
 from tsbench.data.arrays import Split
 from tsbench.data.card import Card
@@ -18,38 +29,7 @@ from tsbench.data.raw import RawFiles
 from tsbench.data.split import stratified_split
 from tsbench.errors import UserError
 
-
-def silent(done: int, total: int) -> None:
-    pass
-
-
-def write(root: Path, files: dict[str, str | bytes]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return root
-
-
-def prepare(name: str, root: Path):
-    return card(name).prepare(RawFiles(root), silent)
-
-
-def har_files(rows: int = 30) -> dict[str, str]:
-    from tsbench.datasets.uci_har import CHANNELS
-
-    files = {}
-    random = np.random.default_rng(0)
-    for split in ("train", "test"):
-        files[f"UCI/{split}/y_{split}.txt"] = "".join(f"{i % 6 + 1} \n" for i in range(rows))
-        files[f"UCI/{split}/subject_{split}.txt"] = "".join(f"{i % 4 + 1}\n" for i in range(rows))
-        for channel in CHANNELS:
-            table = random.normal(size=(rows, 128))
-            text = "\n".join("".join(f"  {v: .7e}" for v in row) for row in table).replace(
-                "e-0", "e-00"
-            )
-            files[f"UCI/{split}/Inertial Signals/{channel}_{split}.txt"] = text + "\n"
-    return files
+DEMO_DIGEST = "02e3fb39cfe6cd1099ad4d482457223851771efb5bf58e9feeafa6ee2f8f337d"
 
 
 def test_har_reads_channels_labels_and_subjects(tmp_path: Path) -> None:
@@ -93,19 +73,6 @@ def test_har_names_the_missing_file(tmp_path: Path) -> None:
         prepare("uci-har", write(tmp_path, files))
 
 
-def uwave_files() -> dict[str, str]:
-    files = {}
-    for axis in "XYZ":
-        for split in ("TRAIN", "TEST"):
-            lines = [
-                ",".join(f"{ord(axis) + i + k / 1000:.3f}" for k in range(315)) + f":{i % 8 + 1}"
-                for i in range(24)
-            ]
-            head = f"#about\n@problemName u{axis}\n@classLabel true 1 2 3 4 5 6 7 8\n@data\n"
-            files[f"UWaveGestureLibrary{axis}_{split}.ts"] = head + "\n".join(lines) + "\n"
-    return files
-
-
 def test_uwave_stacks_three_axes(tmp_path: Path) -> None:
     splits = prepare("uwave", write(tmp_path, uwave_files()))
     assert splits.train.x.shape == (24, 3, 315)
@@ -131,26 +98,6 @@ def test_uwave_refuses_malformed_files(tmp_path: Path, name, change, message) ->
     files[name] = change(files[name])
     with pytest.raises(UserError, match=message):
         prepare("uwave", write(tmp_path, files))
-
-
-def dsa_value(activity: int, subject: int, segment: int, row: int, column: int) -> float:
-    return activity + subject / 10 + segment / 1000 + row * 2.0 + column * 500.0
-
-
-def dsa_files(segments: int) -> dict[str, str]:
-    files = {}
-    for activity in range(1, 20):
-        for subject in range(1, 9):
-            for segment in range(1, segments + 1):
-                rows = (
-                    ",".join(
-                        f"{dsa_value(activity, subject, segment, r, c):.4f}" for c in range(45)
-                    )
-                    for r in range(125)
-                )
-                name = f"data/a{activity:02d}/p{subject}/s{segment:02d}.txt"
-                files[name] = "\n".join(rows) + "\n"
-    return files
 
 
 def test_dsa_drops_a16_keeps_order_and_subjects(tmp_path: Path) -> None:
@@ -186,13 +133,6 @@ def test_dsa_names_the_segment_with_a_row_too_few(tmp_path: Path) -> None:
     files["data/a02/p3/s01.txt"] = files["data/a02/p3/s01.txt"].split("\n", 1)[1]
     with pytest.raises(UserError, match=r"a02/p3/s01\.txt' has 124 rows, expected 125"):
         prepare("dsa", write(tmp_path, files))
-
-
-def wisdm_lines(subject: int, letter: str, rows: int, start: int = 0) -> str:
-    return "".join(
-        f"{subject},{letter},{252207666810782 + i},{start + i}.5,{-i}.25,0.125;\n"
-        for i in range(rows)
-    )
 
 
 def test_wisdm_windows_padding_empty_activities_and_bad_lines(tmp_path: Path) -> None:
@@ -322,23 +262,6 @@ def test_labels_are_whole_numbers(tmp_path: Path) -> None:
         prepare("uwave", write(tmp_path / "uwave", files))
 
 
-def grabmyo_files(form: str = "32 2048 10240") -> dict[str, str | bytes]:
-    files: dict[str, str | bytes] = {}
-    channels, _, samples = (int(v) for v in form.split())
-    for gesture in (1, 2, 3, 4, 17):
-        stem = f"Session1/session1_participant7/session1_participant7_gesture{gesture}_trial1"
-        adc = np.full((samples, channels), gesture, "<i2")
-        if gesture == 2:
-            adc[:3, 0] = -32768
-        sums = adc.astype(np.int64).sum(axis=0) & 0xFFFF
-        name = stem.rsplit("/", 1)[1]
-        lines = [f"{name} {form}"]
-        lines += [f"{name}.dat 16 2(0)/mV 16 0 0 {sums[c]} 0 c{c}" for c in range(channels)]
-        files[stem + ".hea"] = "\n".join(lines)
-        files[stem + ".dat"] = adc.tobytes()
-    return files
-
-
 def test_grabmyo_takes_the_wired_channels_and_leaves_out_rest(tmp_path: Path) -> None:
     splits = prepare("grabmyo", write(tmp_path, grabmyo_files()))
     assert len(splits.train) + len(splits.test) == 4 * 10
@@ -394,6 +317,3 @@ def test_a_card_needs_one_way_to_its_data() -> None:
     fields = {f: getattr(demo, f) for f in demo.__dataclass_fields__ if f != "generate"}
     with pytest.raises(UserError, match="prepare or generate"):
         Card(**fields)
-
-
-DEMO_DIGEST = "02e3fb39cfe6cd1099ad4d482457223851771efb5bf58e9feeafa6ee2f8f337d"
