@@ -179,16 +179,17 @@ class HyperParameter:
     meaning: str
 
 
-def hyper_parameters(target: str) -> list[HyperParameter]:
+@lru_cache(maxsize=64)
+def hyper_parameters(target: str) -> tuple[HyperParameter, ...]:
     """The hyper-parameters of a built-in ``module:Class``, read from the source, not imported."""
     module, _, name = target.partition(":")
     found = _settings_class(module, name)
     if found is None:
-        return []
+        return ()
     fields: dict[str, HyperParameter] = {}
     for field in _fields(*found):
         fields[field.name] = field
-    return list(fields.values())
+    return tuple(fields.values())
 
 
 def _settings_class(module: str, name: str) -> tuple[str, str] | None:
