@@ -19,33 +19,43 @@ code). From the published code: 2. nothing on purpose.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from tsbench.data.stream import Task
 from tsbench.learn.memory import per_class
-from tsbench.learn.method import Context, Settings
+from tsbench.learn.method import Context, Paper
 from tsbench.learn.replay import ReplayMethod, ReplaySettings
+from tsbench.learn.settings import setting
+from tsbench.protocol.stream import Task
 
 
 @dataclass(frozen=True)
 class ASERSettings(ReplaySettings):
     """Hyper-parameters."""
 
-    neighbours: int = 3
-    """k of the kNN classifier; published grid 3 (WISDM 3, 5)."""
-    per_class: int = 4
-    """n_c, samples per class in candidate and evaluation sets; published grid 2, 4."""
+    neighbours: int = setting(3, "k of the kNN classifier", grids={"wisdm": (3, 5)}, least=1)
+    per_class: int = setting(
+        4,
+        "n_c, samples per class in candidate and evaluation sets",
+        grid=(4, 2),
+        grids={"grabmyo": (8, 4, 12), "wisdm": (4, 2, 8, 12)},
+        least=1,
+    )
 
 
-class ASER(ReplayMethod):
+class ASER(ReplayMethod[ASERSettings]):
     """Shapley values choose what to replay and what to keep."""
 
-    Settings: ClassVar[type[Settings]] = ASERSettings
+    name, title = "aser", "ASER"
+    paper = Paper(
+        "Shim et al.",
+        "Online Class-Incremental Continual Learning with Adversarial Shapley Value",
+        "AAAI",
+        2021,
+    )
 
-    def __init__(self, context: Context, settings: Any) -> None:
+    def __init__(self, context: Context, settings: ASERSettings) -> None:
         super().__init__(context, settings)
         self.offered = 0
         """Samples that have been offered to the memory so far."""

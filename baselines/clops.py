@@ -22,17 +22,17 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tsbench.data.stream import Task
 from tsbench.learn.loop import EVAL_BATCH
-from tsbench.learn.method import Context, Settings
+from tsbench.learn.method import Context, Paper
 from tsbench.learn.replay import ReplayMethod, ReplaySettings
+from tsbench.learn.settings import setting
 from tsbench.nn.random import Dropout
+from tsbench.protocol.stream import Task
 
 PASSES, REFRESH, FALLBACK_DROPOUT = 10, 3, 0.25
 
@@ -41,21 +41,27 @@ PASSES, REFRESH, FALLBACK_DROPOUT = 10, 3, 0.25
 class CLOPSSettings(ReplaySettings):
     """Hyper-parameters."""
 
-    beta_rate: float = 1e-4
-    """Step lr_β of β; published grid 1e-4, 1e-5."""
-    beta_strength: float = 1.0
-    """λ_β that holds β near 1; published grid 0.1, 1, 10, 100."""
-    uncertain: bool = False
-    """Replay the most uncertain samples rather than random ones."""
+    beta_rate: float = setting(1e-4, "step lr_β of β", grid=(1e-4, 1e-5), least=0)
+    beta_strength: float = setting(
+        1.0, "λ_β that holds β near 1", grid=(1.0, 0.1, 10.0, 100.0), least=0
+    )
+    uncertain: bool = setting(False, "replay the most uncertain samples, not random ones")
 
 
-class CLOPS(ReplayMethod):
+class CLOPS(ReplayMethod[CLOPSSettings]):
     """Importance-guided storage."""
 
-    Settings: ClassVar[type[Settings]] = CLOPSSettings
+    name, title = "clops", "CLOPS"
+    paper = Paper(
+        "Kiyasseh et al.",
+        "A clinical deep learning framework for continually learning from cardiac signals across "
+        "diseases, time, modalities, and institutions",
+        "Nature Communications",
+        2021,
+    )
     plain_first_task = False
 
-    def __init__(self, context: Context, settings: Any) -> None:
+    def __init__(self, context: Context, settings: CLOPSSettings) -> None:
         super().__init__(context, settings)
         self.offset = self.area = self.previous = torch.empty(0)
         self.candidates: Tensor | None = None

@@ -13,29 +13,35 @@ training trajectory; 2. no augmentation (both as in the published code). From th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from tsbench.learn.loop import EVAL_BATCH
-from tsbench.learn.method import Settings
+from tsbench.learn.method import Paper
 from tsbench.learn.replay import ReplaySettings, ReservoirMethod
+from tsbench.learn.settings import setting
 
 
 @dataclass(frozen=True)
 class DERSettings(ReplaySettings):
     """Hyper-parameters."""
 
-    alpha: float = 0.5
-    """Weight α of the stored logits."""
+    alpha: float = setting(0.5, "weight α of the stored logits", least=0)
 
 
-class DER(ReservoirMethod):
+class DER(ReservoirMethod[DERSettings]):
     """Cross-entropy on the new, stored logits for the old."""
 
-    Settings: ClassVar[type[Settings]] = DERSettings
+    name, title = "der", "DER"
+    keeps = "network, raw samples, logits"
+    paper = Paper(
+        "Buzzega et al.",
+        "Dark Experience for General Continual Learning: a Strong, Simple Baseline",
+        "NeurIPS",
+        2020,
+    )
 
     def replay_loss(self, chosen: Tensor) -> Tensor:
         """α·MSE over all present outputs."""

@@ -6,7 +6,7 @@ Distillation, ICASSP 2023.
 Loss at the t-th task: w₁·CE + w₂·(λ_f·softDTW(student map, teacher map) + λ_k·KD + λ_p·Proto).
 Maps are the last block's outputs (128 channels), soft-DTW has γ = 1 and squared Euclidean cost,
 mean over the batch; w₁, w₂ and KD as in LwF. Proto: cross-entropy of the head on as many old
-prototypes as there are new samples a step, drawn uniformly, with normal noise of a radius fixed
+prototypes as there are new samples per step, drawn uniformly, with normal noise of a radius fixed
 after the first task, r = √(mean over its classes of trace(covariance)/128).
 
 Deviations from the published code: 1. the teacher is in evaluation mode; 2. one forward pass of
@@ -16,40 +16,54 @@ the student serves all terms; 3. prototypes are means over all samples, not over
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tsbench.data.stream import Task
 from tsbench.learn.distillation import distillation, task_weights, teacher_of
 from tsbench.learn.gradient import GradientMethod, GradientSettings
-from tsbench.learn.method import Context, Kept, Settings, nbytes
+from tsbench.learn.loop import SCHEDULES, Schedule
+from tsbench.learn.method import Context, Kept, Paper, nbytes
+from tsbench.learn.settings import setting
 from tsbench.nn.encoder import FEATURES
+from tsbench.nn.network import Network
 from tsbench.nn.softdtw import soft_dtw
+from tsbench.protocol.stream import Task
 
 
 @dataclass(frozen=True)
 class DT2WSettings(GradientSettings):
     """Hyper-parameters."""
 
-    maps: float = 0.01
-    """λ_f of the feature maps; published grid 0.1, 0.01, 0.001."""
-    logits: float = 1.0
-    """λ_k of the distillation; published grid 1, 10."""
-    prototypes: float = 10.0
-    """λ_p of the prototypes; published grid 10, 100."""
-    adaptive: bool = True
-    """Weigh new and old by 1/t and 1 − 1/t."""
+    schedule: Schedule = setting("onecycle", "learning rate, as for every method", grid=SCHEDULES)
+    maps: float = setting(
+        0.01,
+        "λ_f of the feature maps",
+        grid=(0.01, 0.1, 0.001),
+        grids={"uci-har": (0.01, 0.1), "uwave": (0.003, 0.01, 0.001)},
+        least=0,
+    )
+    logits: float = setting(1.0, "λ_k of the distillation", grid=(1.0, 10.0), least=0)
+    prototypes: float = setting(10.0, "λ_p of the prototypes", grid=(10.0, 100.0), least=0)
+    adaptive: bool = setting(True, "weigh new and old by 1/t and 1 − 1/t")
 
 
-class DT2W(GradientMethod):
+class DT2W(GradientMethod[DT2WSettings]):
     """Cross-entropy on the new, soft-DTW, distillation and prototypes for the old."""
 
-    Settings: ClassVar[type[Settings]] = DT2WSettings
+    name, title, family = "dt2w", "DT2W", "exemplar-free"
+    keeps = "network, prototypes"
+    paper = Paper(
+        "Qiao et al.",
+        "Class-Incremental Learning on Multivariate Time Series Via Shape-Aligned Temporal "
+        "Distillation",
+        "ICASSP",
+        2023,
+    )
+    teacher: Network | None = None
 
-    def __init__(self, context: Context, settings: Any) -> None:
+    def __init__(self, context: Context, settings: DT2WSettings) -> None:
         super().__init__(context, settings)
         self.prototypes = torch.empty(0, FEATURES, device=context.device)
         self.radius = 0.0
@@ -63,12 +77,13 @@ class DT2W(GradientMethod):
 
     def loss(self, x: Tensor, y: Tensor, rows: Tensor) -> Tensor:
         """w₁·CE + w₂·(λ_f·softDTW + λ_k·KD + λ_p·Proto)."""
-        s = self.settings
+        s, teacher = self.settings, self.teacher
+        assert teacher is not None
         maps = self.network.encoder.maps(x)[-1]
         logits = self.network.head(maps.mean(2))
         with torch.no_grad():
-            old_maps = self.teacher.encoder.maps(x)[-1]
-            old_logits = self.teacher.head(old_maps.mean(2))
+            old_maps = teacher.encoder.maps(x)[-1]
+            old_logits = teacher.head(old_maps.mean(2))
         old = (
             s.maps * soft_dtw(maps, old_maps).mean()
             + s.logits * distillation(logits[:, : old_logits.shape[1]], old_logits)
@@ -92,7 +107,7 @@ class DT2W(GradientMethod):
         self.prototypes = torch.cat([self.prototypes, means])
         if task.index == 0:
             self.radius = radius(groups)
-        self.__dict__.pop("teacher", None)
+        self.teacher = None
 
     def kept(self) -> Kept:
         """Network and prototypes."""

@@ -12,8 +12,12 @@ batch.
 
 from __future__ import annotations
 
-from tsbench.learn.replay import ReservoirMethod
+from tsbench.learn.method import Paper
+from tsbench.learn.replay import ReplaySettings, ReservoirMethod
 
 
-class ER(ReservoirMethod):
+class ER(ReservoirMethod[ReplaySettings]):
     """The replay base as it is."""
+
+    name, title = "er", "ER"
+    paper = Paper("Rolnick et al.", "Experience Replay for Continual Learning", "NeurIPS", 2019)

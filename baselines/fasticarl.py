@@ -16,17 +16,17 @@ down, so that the budget is never exceeded.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tsbench.data.stream import Task
-from tsbench.learn.method import Context, Kept, Settings, nbytes
+from tsbench.learn.method import Context, Kept, Paper, nbytes
 from tsbench.learn.replay import ReplayMethod, ReplaySettings
+from tsbench.learn.settings import setting
 from tsbench.nn.encoder import FEATURES
+from tsbench.protocol.stream import Task
 
 LEVELS = 255
 
@@ -35,16 +35,23 @@ LEVELS = 255
 class FastICARLSettings(ReplaySettings):
     """Hyper-parameters."""
 
-    quantise: bool = False
-    """Keep exemplars in 8 bits."""
+    quantise: bool = setting(False, "keep exemplars in 8 bits")
 
 
-class FastICARL(ReplayMethod):
+class FastICARL(ReplayMethod[FastICARLSettings]):
     """Replay of exemplars near the mean; nearest-mean prediction."""
 
-    Settings: ClassVar[type[Settings]] = FastICARLSettings
+    name, title = "fasticarl", "FastICARL"
+    keeps = "network, raw samples, means"
+    paper = Paper(
+        "Kwon et al.",
+        "FastICARL: Fast Incremental Classifier and Representation Learning with Efficient Budget "
+        "Allocation in Audio Sensing Applications",
+        "Interspeech",
+        2021,
+    )
 
-    def __init__(self, context: Context, settings: Any) -> None:
+    def __init__(self, context: Context, settings: FastICARLSettings) -> None:
         super().__init__(context, settings)
         self.means = torch.empty(0, FEATURES, device=context.device)
 
@@ -74,6 +81,10 @@ class FastICARL(ReplayMethod):
         return self.map(
             lambda part: -torch.cdist(F.normalize(self.network.encoder(part), dim=1), self.means), x
         )
+
+    def linear_head(self, x: np.ndarray) -> np.ndarray:
+        """The published last row comes from the linear head, not from the means."""
+        return super().predict(x)
 
     def kept(self) -> Kept:
         """Network, memory and means; quantised samples weigh a byte a value, and their scales."""

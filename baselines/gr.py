@@ -3,7 +3,7 @@
 Shin et al., Continual Learning with Deep Generative Replay, NeurIPS 2017, with the TimeVAE of
 Desai et al., 2021.
 
-Classifier: CE(x̃, argmax of the previous network on x̃) + CE(new), 32 generated samples a step from
+Classifier: CE(x̃, argmax of the previous network on x̃) + CE(new), 32 generated samples per step from
 the previous generator. Then the generator learns the task: w·reconstruction + KL, sums over the
 batch; from the second task on half of it on generated samples. Adam for all tasks, early stopping
 by the reconstruction error on the current task's validation samples, best weights restored.
@@ -20,18 +20,19 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tsbench.data.stream import Task
 from tsbench.learn.distillation import teacher_of
 from tsbench.learn.gradient import GradientMethod, GradientSettings
 from tsbench.learn.loop import batches
-from tsbench.learn.method import Context, Kept, Settings, nbytes
+from tsbench.learn.method import Context, Kept, Paper, nbytes
+from tsbench.learn.settings import setting
+from tsbench.nn.network import Network
 from tsbench.nn.timevae import TimeVAE
+from tsbench.protocol.stream import Task
 
 EPOCHS_PER_EPOCH = 5
 
@@ -40,24 +41,29 @@ EPOCHS_PER_EPOCH = 5
 class GRSettings(GradientSettings):
     """Hyper-parameters."""
 
-    batch: int = 32
-    """New samples a step."""
-    replay: int = 32
-    """Generated samples a step."""
-    patience: int = 20
-    """Epochs without improvement before stopping, of classifier and generator."""
-    generator_rate: float = 1e-3
-    """Adam's step for the generator; published grid 1e-3, 1e-4."""
-    reconstruction: float = 0.1
-    """Weight of the reconstruction; published grid 1e-3, 0.01, 0.1, 1, 10."""
+    batch: int = setting(32, "new samples per step", least=1)
+    replay: int = setting(32, "generated samples per step", least=1)
+    patience: int = setting(
+        20, "epochs without improvement before stopping, of classifier and generator", least=1
+    )
+    generator_rate: float = setting(
+        1e-3, "Adam's step for the generator", grid=(1e-3, 1e-4), above=0
+    )
+    reconstruction: float = setting(
+        0.1, "weight of the reconstruction", grid=(0.1, 0.01, 1.0, 0.001, 10.0), least=0
+    )
 
 
-class GR(GradientMethod):
+class GR(GradientMethod[GRSettings]):
     """Replay of generated samples, labelled by the previous network."""
 
-    Settings: ClassVar[type[Settings]] = GRSettings
+    name, title, family = "gr", "GR", "exemplar-based"
+    keeps = "network, generator"
+    paper = Paper("Shin et al.", "Continual Learning with Deep Generative Replay", "NeurIPS", 2017)
+    labeller: Network | None = None
+    past: TimeVAE | None = None
 
-    def __init__(self, context: Context, settings: Any) -> None:
+    def __init__(self, context: Context, settings: GRSettings) -> None:
         super().__init__(context, settings)
         card = context.card
         weights = context.torch_random("generator weights")
@@ -76,6 +82,7 @@ class GR(GradientMethod):
 
     def loss(self, x: Tensor, y: Tensor, rows: Tensor) -> Tensor:
         """CE(generated) + CE(new)."""
+        assert self.past is not None and self.labeller is not None
         invented = self.past.generate(self.settings.replay, self.noise)
         with torch.no_grad():
             labels = self.labeller(invented).argmax(1)
@@ -86,11 +93,10 @@ class GR(GradientMethod):
         val = self.tensors(task.val.x, task.val.y)[0] if len(task.val) else x
         noise = self.context.torch_random("generator noise", task.index)
         order = self.context.torch_random("generator order", task.index)
-        past = self.past if task.index else None
         best, best_error, waited = copy.deepcopy(self.generator.state_dict()), math.inf, 0
         for epoch in range(1, EPOCHS_PER_EPOCH * self.context.epochs + 1):
             for rows in batches(len(x), self.settings.batch, order, x.device):
-                self._generator_step(x[rows], past, noise)
+                self._generator_step(x[rows], self.past, noise)
             error = self._reconstruction_error(val)
             self.context.progress(task.index, epoch, error)
             if not math.isfinite(error):
@@ -103,8 +109,7 @@ class GR(GradientMethod):
                 if waited >= self.settings.patience:
                     break
         self.generator.load_state_dict(best)
-        for name in ("past", "labeller"):
-            self.__dict__.pop(name, None)
+        self.past = self.labeller = None
 
     def _generator_step(self, x: Tensor, past: TimeVAE | None, noise: torch.Generator) -> None:
         self.optimiser.zero_grad(set_to_none=True)

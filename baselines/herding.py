@@ -19,14 +19,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tsbench.data.stream import Task
-from tsbench.learn.replay import ReplayMethod
+from tsbench.learn.method import Paper
+from tsbench.learn.replay import ReplayMethod, ReplaySettings
+from tsbench.protocol.stream import Task
 
 MOST_PICKS = 5000
 
 
-class Herding(ReplayMethod):
+class Herding(ReplayMethod[ReplaySettings]):
     """Replay of herded exemplars."""
+
+    name, title = "herding", "Herding"
+    paper = Paper(
+        "Rebuffi et al.",
+        "iCaRL: Incremental Classifier and Representation Learning",
+        "CVPR",
+        2017,
+    )
 
     def after_task(self, task: Task, x: Tensor, y: Tensor) -> None:
         """Rank the new classes, trim the old ones."""

@@ -13,31 +13,35 @@ Deviations from the paper: 1. no T² factor; 2. adaptive weights; 3. one head, n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from tsbench.data.stream import Task
 from tsbench.learn.distillation import distillation, task_weights, teacher_of
 from tsbench.learn.gradient import GradientMethod, GradientSettings
-from tsbench.learn.method import Settings
+from tsbench.learn.method import Paper
+from tsbench.learn.settings import setting
+from tsbench.nn.network import Network
+from tsbench.protocol.stream import Task
 
 
 @dataclass(frozen=True)
 class LwFSettings(GradientSettings):
     """Hyper-parameters."""
 
-    strength: float = 100.0
-    """λ of the distillation; published grid 1, 10, 10², 10³, 10⁴."""
-    adaptive: bool = True
-    """Weigh new and old by 1/t and 1 − 1/t."""
+    strength: float = setting(
+        100.0, "λ of the distillation", grid=(100.0, 10.0, 1000.0, 1.0, 10000.0), least=0
+    )
+    adaptive: bool = setting(True, "weigh new and old by 1/t and 1 − 1/t")
 
 
-class LwF(GradientMethod):
+class LwF(GradientMethod[LwFSettings]):
     """Cross-entropy on the new classes, distillation on the old ones."""
 
-    Settings: ClassVar[type[Settings]] = LwFSettings
+    name, title, family = "lwf", "LwF", "exemplar-free"
+    keeps = "network"
+    paper = Paper("Li and Hoiem", "Learning without Forgetting", "TPAMI", 2017)
+    teacher: Network | None = None
 
     def before_task(self, task: Task) -> None:
         """The network before the task is the teacher."""
@@ -47,6 +51,7 @@ class LwF(GradientMethod):
     def loss(self, x: Tensor, y: Tensor, rows: Tensor) -> Tensor:
         """w₁·CE + w₂·λ·KL."""
         logits = self.network(x)
+        assert self.teacher is not None
         with torch.no_grad():
             target = self.teacher(x)
         old = distillation(logits[:, : target.shape[1]], target)
@@ -55,4 +60,4 @@ class LwF(GradientMethod):
 
     def after_task(self, task: Task, x: Tensor, y: Tensor) -> None:
         """The teacher is not kept: the next one is the network itself."""
-        self.__dict__.pop("teacher", None)
+        self.teacher = None

@@ -14,69 +14,50 @@ Deviations from the paper: 1. the norm is not squared; 2. gradients of batches, 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from tsbench.data.stream import Task
-from tsbench.learn.gradient import GradientMethod, GradientSettings
-from tsbench.learn.loop import batches
-from tsbench.learn.method import Context, Kept, Settings, nbytes
+from tsbench.learn.importance import ImportanceMethod, ImportanceSettings
+from tsbench.learn.loop import SCHEDULES, Schedule, batches
+from tsbench.learn.method import Paper
+from tsbench.learn.settings import setting
+from tsbench.protocol.stream import Task
 
 DECAY = 0.8
 
 
 @dataclass(frozen=True)
-class MASSettings(GradientSettings):
+class MASSettings(ImportanceSettings):
     """Hyper-parameters."""
 
-    strength: float = 1000.0
-    """λ of the penalty; published grid 10², 10³, 10⁴."""
+    schedule: Schedule = setting("onecycle", "learning rate, as for every method", grid=SCHEDULES)
+    strength: float = setting(
+        1000.0,
+        "λ of the penalty",
+        grid=(1000.0, 100.0, 10000.0),
+        grids={"grabmyo": (10.0, 1.0, 100.0, 1000.0)},
+        least=0,
+    )
 
 
-class MAS(GradientMethod):
+class MAS(ImportanceMethod[MASSettings]):
     """Cross-entropy and a penalty on moving important weights."""
 
-    Settings: ClassVar[type[Settings]] = MASSettings
-
-    def __init__(self, context: Context, settings: Any) -> None:
-        super().__init__(context, settings)
-        self.importance: dict[str, Tensor] = {}
-        self.anchor: dict[str, Tensor] = {}
-
-    def before_task(self, task: Task) -> None:
-        """Weights after the previous task."""
-        named = self.network.named_parameters()
-        self.anchor = {name: p.detach().clone() for name, p in named}
-
-    def loss(self, x: Tensor, y: Tensor, rows: Tensor) -> Tensor:
-        """CE + λ Σ Ω (θ − θ*)²."""
-        return super().loss(x, y, rows) + self.settings.strength * self.penalty()
-
-    def penalty(self) -> Tensor:
-        """Σ Ω (θ − θ*)², new rows of the head left out."""
-        total = torch.zeros((), device=self.context.device)
-        for name, parameter in self.network.named_parameters():
-            before, weight = self.anchor[name], self.importance[name]
-            total = total + (weight * (parameter[: len(before)] - before).square()).sum()
-        return total
+    name, title = "mas", "MAS"
+    paper = Paper(
+        "Aljundi et al.",
+        "Memory Aware Synapses: Learning what (not) to forget",
+        "ECCV",
+        2018,
+    )
 
     def after_task(self, task: Task, x: Tensor, y: Tensor) -> None:
         """Average the task's importances in."""
         order = self.context.torch_random("importances", task.index)
         mixed = (x[rows] for rows in batches(len(x), self.settings.batch, order, x.device))
-        for name, new in importances(self.network, mixed).items():
-            old = self.importance.get(name, torch.zeros_like(new))
-            merged = new.clone()
-            merged[: len(old)] = DECAY * old + (1 - DECAY) * new[: len(old)]
-            self.importance[name] = merged
-        self.anchor = {}
-
-    def kept(self) -> Kept:
-        """Network and importances."""
-        return replace(super().kept(), statistics=nbytes(*self.importance.values()))
+        self.merge(importances(self.network, mixed), DECAY, 1 - DECAY)
 
 
 def importances(network: nn.Module, batches: Iterable[Tensor]) -> dict[str, Tensor]:

@@ -8,22 +8,21 @@ published figure is the accuracy over all samples (kept in the record as ``poole
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from tsbench.learn.gradient import GradientMethod, GradientSettings
-from tsbench.learn.method import Settings
+from tsbench.learn.settings import setting
 
 
 @dataclass(frozen=True)
 class OfflineSettings(GradientSettings):
     """Hyper-parameters."""
 
-    patience: int = 20
-    """Epochs without improvement before stopping."""
+    patience: int = setting(20, "epochs without improvement before stopping", least=1)
 
 
-class Offline(GradientMethod):
+class Offline(GradientMethod[OfflineSettings]):
     """The shared loop, once, on everything."""
 
-    Settings: ClassVar[type[Settings]] = OfflineSettings
+    name, title, family = "offline", "Offline", "bounds"
+    keeps = "all data"
     offline = True

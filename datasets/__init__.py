@@ -1,1 +1,1 @@
-"""One file a data set. Folders beside them hold downloaded data and are not part of the code."""
+"""One file per data set. Folders next to them hold downloaded data and are not part of the code."""

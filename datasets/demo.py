@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsbench.data.arrays import Coverage, Split, Splits
 from tsbench.data.card import Card
+from tsbench.protocol.samples import Coverage, Split, Splits
 from tsbench.randomness import generator
 
 CLASSES, CHANNELS, LENGTH, SUBJECTS = 8, 3, 100, 6

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsbench.data.arrays import Coverage, Split, Splits
 from tsbench.data.card import Card, RemoteFile, Tick
 from tsbench.data.raw import RawFile, RawFiles
-from tsbench.data.split import stratified_split
 from tsbench.data.text import expect_rows, read_table
 from tsbench.errors import UserError
+from tsbench.protocol.samples import Coverage, Split, Splits
+from tsbench.protocol.splits import stratified_split
 
 LENGTH, CHANNELS = 125, 45
 SUBJECTS, SEGMENTS = 8, 60

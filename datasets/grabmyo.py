@@ -2,7 +2,7 @@
 
 Each record of 5 s at 2048 Hz is resampled to 256 Hz through its Fourier transform and cut into
 ten windows of 128 steps. Missing samples count as zero, the rest gesture (17) is left out; 75/25
-split by class at the level of windows.
+split by class at the level of windows. The trial of each window is kept for --split recording.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 
 import numpy as np
 
-from tsbench.data.arrays import Coverage, Split, Splits
 from tsbench.data.card import Card, Listing, Tick
 from tsbench.data.raw import RawFile, RawFiles
-from tsbench.data.split import stratified_split
 from tsbench.data.wfdb import read_header, read_signal
 from tsbench.data.window import fourier_resample
 from tsbench.errors import UserError
+from tsbench.protocol.samples import Coverage, Split, Splits
+from tsbench.protocol.splits import stratified_split
 
 PARTICIPANTS, TRIALS, GESTURES = 43, 7, 16
 WIDTH, WINDOWS = 128, 10
@@ -52,7 +52,8 @@ def prepare(raw: RawFiles, tick: Tick) -> Splits:
     keys = np.array(sorted(records))
     labels = np.repeat(keys[:, 2] - 1, WINDOWS).astype(np.int64)
     subjects = np.repeat(keys[:, 0], WINDOWS).astype(np.int32)
-    everything = Split(x.reshape(-1, len(WIRED), WIDTH), labels, subjects)
+    trials = np.repeat(keys[:, 1], WINDOWS).astype(np.int32)
+    everything = Split(x.reshape(-1, len(WIRED), WIDTH), labels, subjects, trials)
     train, test = stratified_split(labels, 0.25)
     return Splits(
         train=everything.take(train),
@@ -118,5 +119,6 @@ CARD = Card(
         count=2 * PARTICIPANTS * TRIALS * GESTURES,
         size=3_171_000_000,
     ),
+    recordings="trials",
     published_counts={"train": 36120, "test": 12040},
 )

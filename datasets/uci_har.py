@@ -1,17 +1,17 @@
 """UCI-HAR: six daily activities from a smartphone at the waist, 30 people, 50 Hz.
 
-Nine text files per split, one a channel, a row a window of 128 steps. The official split by
-subject is kept; a tenth of the training windows is held out for the validation stream.
+Nine text files per split, one per channel, with one row per window of 128 steps. The official
+split by subject is kept; a tenth of the training windows is held out for the validation stream.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tsbench.data.arrays import Coverage, Split, Splits
 from tsbench.data.card import Card, RemoteFile, Tick
 from tsbench.data.raw import RawFiles
 from tsbench.data.text import expect_rows, read_column, read_table
+from tsbench.protocol.samples import Coverage, Split, Splits
 
 LENGTH = 128
 WINDOWS = 7352 + 2947
@@ -91,5 +91,6 @@ CARD = Card(
         "val": "212a7c5d5435930cdaf6554145be8c610f97333bd9522a094d830a1bedb1f642",
         "test": "9af734d9c601e35e7fcbb742a907cda3bbd10dc3c3b8de1fc4b1656016c142fe",
     },
+    own_test_subjects=True,
     published_counts={"train": 6616, "val": 736, "test": 2947},
 )

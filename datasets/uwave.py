@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsbench.data.arrays import Coverage, Split, Splits
 from tsbench.data.card import Card, RemoteFile, Tick
 from tsbench.data.raw import RawFile, RawFiles
 from tsbench.data.text import expect_rows
 from tsbench.data.ts import read_ts
 from tsbench.errors import UserError
+from tsbench.protocol.samples import Coverage, Split, Splits
 
 LENGTH = 315
 SERIES = 896 + 3582
@@ -47,7 +47,7 @@ def _read_ts(file: RawFile) -> tuple[np.ndarray, np.ndarray]:
     """Series (N, 315) and labels 1..8 of one axis."""
     read = read_ts(file.read(), file.path)
     if any(series.shape != (1, LENGTH) for series in read.series):
-        raise UserError(f"'{file.path}' is not one axis of {LENGTH} steps a series")
+        raise UserError(f"'{file.path}' is not one axis of {LENGTH} steps per series")
     if not set(read.labels) <= GESTURES:
         raise UserError(f"'{file.path}' has classes other than 1 to 8")
     return np.concatenate(read.series), np.array(read.labels, np.int64)

@@ -3,6 +3,7 @@
 Each subject's rows of one activity are put together in file order and windowed as published: a
 partial last window is padded with zeros, and an activity that a subject did not do becomes one
 window of zeros. Both are counted in the manifest. 75/25 split by class at the level of windows.
+A subject does an activity once, so a recording for --split recording is an eighth of it in time.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ import re
 
 import numpy as np
 
-from tsbench.data.arrays import Coverage, Split, Splits
 from tsbench.data.card import Card, RemoteFile, Tick
 from tsbench.data.raw import RawFile, RawFiles
-from tsbench.data.split import stratified_split
 from tsbench.data.window import published_windows
 from tsbench.errors import UserError
+from tsbench.protocol.samples import Coverage, Split, Splits
+from tsbench.protocol.splits import stratified_split
 
 WIDTH = 200
 SUBJECTS = range(1600, 1651)
+BLOCKS = 8
+"""Parts in time that a recording is cut into for --split recording."""
 ACTIVITIES = {
     "A": "walking",
     "B": "jogging",
@@ -53,12 +56,12 @@ def prepare(raw: RawFiles, tick: Tick) -> Splits:
     }
     if not files:
         raise raw.missing("phone/accel/data_1600_accel_phone.txt")
-    x, y, subjects = [], [], []
+    x, y, subjects, blocks = [], [], [], []
     skipped = padded = empty = 0
     for done, subject in enumerate(sorted(files), start=1):
         letters, values, bad = _read(files[subject])
         if not len(values):
-            raise UserError(f"'{files[subject].path}' holds no sample")
+            raise UserError(f"'{files[subject].path}' holds no samples")
         skipped += bad
         for label, letter in enumerate(ACTIVITIES):
             recording = values[letters == letter]
@@ -68,10 +71,11 @@ def prepare(raw: RawFiles, tick: Tick) -> Splits:
             x.append(windows)
             y += [label] * len(windows)
             subjects += [subject] * len(windows)
+            blocks += [BLOCKS * i // len(windows) for i in range(len(windows))]
         tick(done, len(files))
     labels = np.array(y, np.int64)
     samples = np.ascontiguousarray(np.concatenate(x).transpose(0, 2, 1), np.float32)
-    everything = Split(samples, labels, np.array(subjects, np.int32))
+    everything = Split(samples, labels, np.array(subjects, np.int32), np.array(blocks, np.int32))
     train, test = stratified_split(labels, 0.25)
     return Splits(
         train=everything.take(train),
@@ -93,7 +97,7 @@ def _read(file: RawFile) -> tuple[np.ndarray, np.ndarray, int]:
                 plain, columns, delimiter=",", comments=None, usecols=(1, 3, 4, 5), ndmin=1
             )
         except ValueError:
-            return _read_line_by_line(text)  # some line is no sample: find out which
+            return _read_line_by_line(text)  # some line is not a sample: find out which
         values = np.stack([table["x"], table["y"], table["z"]], axis=1)
         if np.isin(table["letter"], list(ACTIVITIES)).all() and np.isfinite(values).all():
             return table["letter"], values, 0
@@ -157,5 +161,6 @@ CARD = Card(
         ),
     ),
     inner_archive="wisdm-dataset.zip",
+    recordings="blocks of time",
     published_counts={"train": 18184, "test": 6062},
 )

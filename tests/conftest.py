@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
+import os
+
+# Several test processes share the cores: threads of torch would wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from faulty_server import FaultyServer
-from program import PLUGINS
+from misbehaving_methods import PLUGINS
 from small_download import BODY
 
-TOGETHER = {"test_cli_tune", "test_page_in_browser", "test_ray", "test_real_data", "test_slurm"}
-"""Files whose tests share what is slow to make: a cluster, a browser, prepared data."""
-REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Each test goes to the next worker that is free, those of a file in TOGETHER to one."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class Together(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return file if Path(file).stem in TOGETHER else nodeid
-
-    return Together(config, log)
+# A shell starts commands in the background with SIGINT ignored, and what they start inherits it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    if not REAL.is_dir():
-        pytest.skip("the real raw data (../shared/data) is not on this machine")
-    return REAL
+    """The folder of the publishers' archives: TSBENCH_TEST_DATA."""
+    folder = Path(os.environ.get("TSBENCH_TEST_DATA") or "unset")
+    if not folder.is_dir():
+        pytest.skip("TSBENCH_TEST_DATA does not name a folder with the real raw data")
+    return folder
 
 
 @pytest.fixture(scope="session")
 def prepared_real(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The four real data sets, prepared once a session."""
+    """The four real data sets, prepared once for all test processes."""
     from tsbench.data.catalogue import card
     from tsbench.data.obtain import obtain
 
-    root = tmp_path_factory.mktemp("data")
+    folder = tmp_path_factory.getbasetemp()
+    root = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "real-data"
     for name in ("uci-har", "uwave", "wisdm", "grabmyo"):
         obtain(card(name), root, real_data)
     return root
@@ -57,6 +52,7 @@ def server() -> Iterator[FaultyServer]:
 
 @pytest.fixture
 def plugins(tmp_path: Path) -> Path:
+    """A file of methods, good and bad."""
     path = tmp_path / "Plug ins ü.py"
     path.write_text(PLUGINS)
     return path

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tsbench.data.arrays import Splits
 from tsbench.data.catalogue import card
 from tsbench.data.raw import RawFiles
+from tsbench.protocol.samples import Splits
 
 
 def silent(done: int, total: int) -> None:

@@ -25,7 +25,11 @@ class RayCluster:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.nodes: list[str] = []
-        self.environment = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        self.environment = {
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": secrets.token_hex(32),
+            "RAY_worker_niceness": "0",  # 15 otherwise: other tests would starve them
+        }
         """For all who are to talk with the cluster."""
         self.starters: dict[str, Callable[..., subprocess.Popen[bytes]]] = {}
         self.running: dict[str, subprocess.Popen[bytes]] = {}

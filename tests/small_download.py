@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from faulty_server import FaultyServer
 
-from tsbench.data.arrays import Coverage, Split, Splits
 from tsbench.data.card import Card, RemoteFile
 from tsbench.data.download import Fetcher
+from tsbench.data.manifest import read_manifest
 from tsbench.data.obtain import obtain
-from tsbench.data.prepared import load, read_manifest
+from tsbench.data.prepared import load
 from tsbench.errors import UserError
+from tsbench.protocol.samples import Coverage, Split, Splits
 
 QUICK = Fetcher(tries=3, backoff=0.01, timeout=0.5)
 

@@ -1,81 +1,99 @@
-"""tsbench from Python: what there is, streams, single runs, records as a table.
+"""tsbench from Python: methods and data sets, streams, single runs, records as a table.
 
-The functions are those the commands are made of; everything here is importable from ``tsbench``.
+The commands are made of the same functions; everything here is importable from ``tsbench``. What
+the commands print on stderr is printed here only with ``verbose=True``.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tsbench.console import say
+from tsbench.console import quiet, say
 from tsbench.data.card import Card
-from tsbench.data.prepared import authenticity, load, read_manifest
-from tsbench.data.stream import FIRST_SEED, Stream, StreamName, make_stream
-from tsbench.disk import locked
+from tsbench.data.manifest import read_manifest
+from tsbench.data.prepared import authenticity, load
 from tsbench.errors import UserError
+from tsbench.protocol.rules import (
+    CLASSES_PER_TASK,
+    FIRST_SEED,
+    EncoderNorm,
+    Protocol,
+    SplitName,
+    StreamName,
+    task_counts,
+)
+from tsbench.protocol.stream import Stream, make_stream
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tsbench.learn.method import Method
+
 DATA, RESULTS = Path("datasets"), Path("results")
 
 
-def list_methods() -> list[dict[str, Any]]:
-    """All methods: name, title, family, what they keep, paper, hyper-parameters."""
-    from tsbench.learn.catalogue import INFO, METHODS, hyper_parameters
+@quiet
+def list_methods(dataset: str | None = None, *, verbose: bool = False) -> list[dict[str, Any]]:
+    """All methods: name, title, family, what they keep, paper, hyper-parameters.
 
-    rows: list[dict[str, Any]] = []
+    With a data set the defaults are those that a run on it uses.
+    """
+    import dataclasses
+
+    from tsbench.learn.registry import METHODS, effective_settings, grid_values, load_method
+
+    rows = []
     for name in METHODS.names():
-        info = INFO.get(name)
-        if info is None:
-            rows.append({"name": name, "family": "plugin", "keeps": "", "paper": ""})
+        try:
+            kind = load_method(name)
+            settings = effective_settings(name, dataset or "")
+        except UserError as error:
+            say(f"notice: {error}; left out")
             continue
         rows.append(
             {
                 "name": name,
-                "title": info.title,
-                "family": info.family,
-                "keeps": info.keeps,
-                "paper": info.paper,
+                "title": kind.title or name,
+                "family": kind.family,
+                "keeps": kind.keeps,
+                "paper": str(kind.paper or ""),
                 "hyper_parameters": {
-                    h.name: {"default": h.default, "meaning": h.meaning}
-                    for h in hyper_parameters(info.target)
+                    field.name: {
+                        "default": getattr(settings, field.name),
+                        "meaning": field.metadata.get("meaning", ""),
+                        "grid": list(grid_values(field, dataset or "")),
+                    }
+                    for field in dataclasses.fields(settings)
                 },
             }
         )
     return rows
 
 
-def list_datasets(data: Path | str = DATA) -> list[dict[str, Any]]:
+@quiet
+def list_datasets(data: Path | str = DATA, *, verbose: bool = False) -> list[dict[str, Any]]:
     """All data sets: name, title, shape, classes, and whether they are prepared in ``data``."""
     from tsbench.data.catalogue import DATASETS, card
-    from tsbench.data.prepared import stored_names
+    from tsbench.data.manifest import stored_names
 
     root = Path(data)
     return [_dataset_row(card(n, root), root) for n in [*DATASETS.names(), *stored_names(root)]]
 
 
 def _dataset_row(card: Card, root: Path) -> dict[str, Any]:
-    manifest, problem = None, ""
+    manifest, status, samples = None, "not prepared", dict(card.published_counts)
     try:
         manifest = read_manifest(card, root)
     except UserError as error:
-        problem = str(error)
+        status = f"unusable: {error}"
+    if manifest:
+        status = f"prepared, {authenticity(card, manifest)}"
+        samples = {split: about["samples"] for split, about in manifest["splits"].items()}
     if card.generate is not None:
         status = "built in"
-    elif problem:
-        status = f"unusable: {problem}"
-    elif manifest is None:
-        status = "not prepared"
-    else:
-        status = f"prepared, {authenticity(card, manifest)}"
-    counts = (
-        {split: about["samples"] for split, about in manifest["splits"].items()}
-        if manifest
-        else dict(card.published_counts)
-    )
     return {
         "name": card.name,
         "title": card.title,
@@ -85,8 +103,8 @@ def _dataset_row(card: Card, root: Path) -> dict[str, Any]:
         "channels": card.channels,
         "length": card.length,
         "classes": card.classes,
-        "tasks": card.tasks,
-        "samples": counts,
+        "tasks": task_counts(card.classes),
+        "samples": samples,
         "download_bytes": card.download_bytes,
         "disk_bytes": _size(root / card.name) if manifest else 0,
         "licence": card.licence,
@@ -98,90 +116,110 @@ def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
+@quiet
 def load_stream(
     dataset: str = "demo",
     seed: int = FIRST_SEED,
     stream: StreamName = "exp",
     data: Path | str = DATA,
+    split: SplitName = "published",
+    classes_per_task: int = CLASSES_PER_TASK,
+    *,
+    verbose: bool = False,
 ) -> Stream:
     """The tasks of a data set, by name or by place, under a seed, with their test data."""
-    from tsbench.bench.names import choose_datasets
     from tsbench.data.catalogue import card
+    from tsbench.runs.plan import choose_datasets
 
     root = Path(data)
     (name,) = choose_datasets([dataset], root)
-    return make_stream(load(card(name, root), root), seed, stream)
+    protocol = Protocol(stream=stream, split=split, classes_per_task=classes_per_task)
+    return make_stream(load(card(name, root), root), seed, protocol)
 
 
+@quiet
 def run(
-    method: str,
+    method: str | type[Method[Any]],
     dataset: str = "demo",
     seed: int = FIRST_SEED,
     *,
     stream: StreamName = "exp",
     epochs: int = 100,
-    norm: str = "ln",
+    norm: EncoderNorm = "ln",
+    split: SplitName = "published",
+    classes_per_task: int = CLASSES_PER_TASK,
     settings: Mapping[str, Any] | None = None,
     device: str = "cpu",
     threads: int = 1,
     data: Path | str = DATA,
     results: Path | str | None = None,
+    verbose: bool = False,
 ) -> dict[str, Any]:
-    """One run, here and now; its record.
+    """Run a method, given by name or as a class, in this process; returns its record.
 
     With ``results`` the record is stored there, and taken from there if it is done already. What a
     method raises is raised.
     """
     import torch
 
-    from tsbench.bench.machine import Machine, commit
-    from tsbench.bench.names import choose_datasets
-    from tsbench.bench.plan import Request, make_specs
-    from tsbench.bench.run import choose_device, execute
-    from tsbench.bench.store import Store
+    from tsbench.learn.registry import register
+    from tsbench.runs.execute import choose_device
+    from tsbench.runs.machine import Machine, commit
+    from tsbench.runs.plan import Request, plan
+    from tsbench.runs.run_one import run_one
+    from tsbench.runs.store import Store
 
     root = Path(data)
-    changes = {name: str(value) for name, value in (settings or {}).items()}
     request = Request(
-        [method], choose_datasets([dataset], root), [seed], stream, epochs, norm, changes
+        methods=[method if isinstance(method, str) else register(method)],
+        datasets=[dataset],
+        seeds=[seed],
+        protocol=Protocol(stream, norm, epochs, split, classes_per_task),
+        changes={name: str(value) for name, value in (settings or {}).items()},
     )
-    (spec,) = make_specs(request, root)
-    store = None if results is None else Store(Path(results))
-    machine = Machine(
-        data=root,
-        shared=store.shared_folder if store else None,
-        device=choose_device(device),
-        threads=threads,
-        commit=commit(),
-    )
+    (spec,) = plan(request, root).specs
     before = torch.get_num_threads()
-    try:
-        if store is None:
-            return execute(spec, machine, _silent)
-        with locked(store.lock_path(spec), lambda: say(f"{spec.title}: another process is at it")):
-            record = store.done(spec)
-            if record is None:
-                record = execute(spec, machine, _silent)
-                store.save(spec, record)
-            return record
-    finally:
-        torch.set_num_threads(before)
+    with tempfile.TemporaryDirectory() as nowhere:
+        store = Store(Path(nowhere if results is None else results))
+        machine = Machine(
+            data=root,
+            shared=None if results is None else store.shared_folder,
+            device=choose_device(device),
+            threads=threads,
+            commit=commit(),
+        )
+        try:
+            outcome = run_one(
+                spec,
+                machine,
+                store,
+                progress=lambda task, epoch, loss: None,
+                wait=lambda: say(f"{spec.title}: waiting, another process is running it"),
+            )
+        finally:
+            torch.set_num_threads(before)
+    if outcome.error is not None:
+        raise outcome.error
+    assert outcome.record is not None
+    return outcome.record
 
 
-def _silent(task: int, epoch: int, loss: float) -> None:
-    pass
+@quiet
+def read_records(results: Path | str = RESULTS, *, verbose: bool = False) -> pd.DataFrame:
+    """All records of a results folder, one row per run; see docs/results.md for what they hold.
 
-
-def read_records(results: Path | str = RESULTS) -> pd.DataFrame:
-    """All records of a results folder, a row each; see docs/results.md for what they hold."""
+    What had to be left out is listed in the frame's ``attrs["left_out"]``.
+    """
     import pandas as pd
 
-    from tsbench.bench.store import Store
+    from tsbench.runs.store import Store
 
     records, problems = Store(Path(results)).records()
     for problem in problems:
         say(f"notice: {problem}; left out")
-    return pd.DataFrame([_record_row(record) for record in records], columns=COLUMNS)
+    frame = pd.DataFrame([_record_row(record) for record in records], columns=COLUMNS)
+    frame.attrs["left_out"] = problems
+    return frame
 
 
 COLUMNS = [

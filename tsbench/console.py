@@ -1,23 +1,64 @@
-"""What a person sees while something goes on: lines and progress on stderr, never on stdout."""
+"""What a person sees during long work: lines and progress on stderr, never on stdout."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import sys
 import threading
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 PLAIN_INTERVAL = 5.0
 """Seconds between progress lines where there is no terminal."""
+Function = TypeVar("Function", bound=Callable[..., Any])
+_shown = True
+
+
+@contextlib.contextmanager
+def notices(shown: bool) -> Iterator[None]:
+    """Whether lines and progress are shown: the commands show them, Python users have to ask."""
+    global _shown
+    before, _shown = _shown, shown
+    try:
+        yield
+    finally:
+        _shown = before
+
+
+def quiet(function: Function) -> Function:
+    """A function for Python users: its notices are shown only with ``verbose=True``."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **options: Any) -> Any:
+        with notices(options.get("verbose", False)):
+            return function(*args, **options)
+
+    return cast(Function, wrapper)
 
 
 def say(message: str) -> None:
-    """A line to stderr."""
-    print(message, file=sys.stderr, flush=True)
+    """A line to stderr; control characters, which names of files may hold, are not repeated.
+
+    Where stderr is closed or its disk full the line is lost, and nothing else.
+    """
+    if not _shown:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        print(printable(message), file=sys.stderr, flush=True)
+
+
+def printable(text: str) -> str:
+    """A text without characters that would move a terminal's cursor or break a line.
+
+    >>> printable("a\\tb\\x1b[31m")
+    'a?b?[31m'
+    """
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def amount(n: float) -> str:
@@ -63,18 +104,13 @@ class Meter:
 
     def __enter__(self) -> Meter:
         self._started = self._last_line = time.monotonic()
-        if sys.stderr.isatty():
+        if _shown and sys.stderr.isatty():
             self._bar = self._make_bar()
             self._bar.start()
             self._bar.add_task(self.label, total=self.total)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 

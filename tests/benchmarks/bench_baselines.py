@@ -22,14 +22,14 @@ from tsbench.baselines.aser import ASER
 from tsbench.baselines.clops import CLOPS
 from tsbench.baselines.er import ER
 
-from tsbench.data.arrays import Split
 from tsbench.data.catalogue import card
-from tsbench.data.stream import Task
 from tsbench.learn.method import Context
 from tsbench.nn.encoder import KERNEL, WIDTHS
 from tsbench.nn.random import torch_generator
 from tsbench.nn.softdtw import soft_dtw
 from tsbench.nn.timevae import TimeVAE
+from tsbench.protocol.samples import Split
+from tsbench.protocol.stream import Task
 
 CHANNELS, LENGTH, NEW, BUDGET = 3, 315, 32, 40
 

@@ -5,8 +5,8 @@
 The same matrix of runs that sleep for 10 s, first with the local executor, then on a Ray cluster
 started here, then in two jobs of the tests' Slurm where that can be had; two at a time. Target: at
 most 1.05 × the time, from the end of the second round to the last record. What comes before,
-starting the cluster and importing torch in each of its workers, is told beside it: it does not grow
-with the matrix. Then trivial runs: from the 200th to the last the driver must not grow.
+starting the cluster and importing torch in each of its workers, is printed separately: it does not
+grow with the matrix. Then trivial runs: from the 200th to the last the driver must not grow.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import slurm as cluster
+import slurm_cluster as cluster
 
-from tsbench.bench.executor import Event, Executor, Where, make_executor
-from tsbench.bench.machine import Machine
-from tsbench.bench.plan import Request, make_specs
-from tsbench.bench.spec import RunSpec
-from tsbench.bench.store import Store
+from tsbench.executors.base import Event, ExecutorOptions, make_executor
+from tsbench.executors.local import LocalOptions
+from tsbench.executors.ray import RayOptions
+from tsbench.executors.slurm import SlurmOptions
+from tsbench.runs.plan import Request, plan
+from tsbench.runs.spec import RunSpec
+from tsbench.runs.store import Store
 
 METHODS = """
 import time
@@ -47,6 +49,7 @@ class Sleeps(Trivial):
         super().learn(task)
 """
 WORKERS = 2
+RAY = RayOptions(jobs=WORKERS)
 WARM = 200
 GROWTH = 5e6
 """Bytes that count as none."""
@@ -55,24 +58,20 @@ GROWTH = 5e6
 def specs(folder: Path, name: str, count: int) -> list[RunSpec]:
     file = folder / "methods.py"
     file.write_text(METHODS)
-    return make_specs(Request([f"{file}:{name}"], ["demo"], list(range(count))), folder)
+    return plan(Request([f"{file}:{name}"], ["demo"], list(range(count))), folder).specs
 
 
-def executor(folder: Path, where: Where) -> Executor:
-    return make_executor(where, Store(folder), Machine(folder, folder / "shared", workers=WORKERS))
-
-
-def events(folder: Path, where: Where, runs: list[RunSpec]) -> Iterator[Event]:
-    for event in executor(folder, where).run(runs):
+def events(folder: Path, options: ExecutorOptions, runs: list[RunSpec]) -> Iterator[Event]:
+    for event in make_executor(options, Store(folder), folder).run(runs):
         if event.kind == "failed":
             raise SystemExit(f"{event.spec.title}: {event.details['error']}")
         yield event
 
 
-def seconds(folder: Path, where: Where, runs: list[RunSpec]) -> tuple[float, float]:
+def seconds(folder: Path, options: ExecutorOptions, runs: list[RunSpec]) -> tuple[float, float]:
     """Until the second round is done, and from then on."""
     began = time.perf_counter()
-    done = [time.perf_counter() for event in events(folder, where, runs) if event.kind == "done"]
+    done = [time.perf_counter() for event in events(folder, options, runs) if event.kind == "done"]
     warm = done[2 * WORKERS - 1]
     return warm - began, done[-1] - warm
 
@@ -86,7 +85,7 @@ def growth(folder: Path, runs: list[RunSpec]) -> tuple[int, float]:
     """Bytes by which the driver grew after the 200th run, and its CPU seconds a run."""
     marks = [
         (resident(), time.process_time())
-        for event in events(folder, Where("ray"), runs)
+        for event in events(folder, RAY, runs)
         if event.kind == "done"
     ]
     (warm, began), (end, ended) = marks[WARM], marks[-1]
@@ -99,8 +98,8 @@ def main(count: int, queued: int) -> bool:
         folder = Path(name)
         if count:
             runs = specs(folder, "Sleeps", count)
-            first, local = seconds(folder / "local", Where(jobs=WORKERS), runs)
-            start, ray = seconds(folder / "ray", Where("ray"), runs)
+            first, local = seconds(folder / "local", LocalOptions(device="cpu", jobs=WORKERS), runs)
+            start, ray = seconds(folder / "ray", RAY, runs)
             print(f"{count} runs of 10 s, {WORKERS} at a time, after the second round:")
             print(f"  local {local:.1f} s, Ray {ray:.1f} s: {ray / local:.3f} × (≤ 1.05)")
             print(f"  two rounds from nothing: local {first:.1f} s, Ray {start:.1f} s")
@@ -108,8 +107,8 @@ def main(count: int, queued: int) -> bool:
             if cluster.missing() is None:
                 with cluster.running() as one_host:
                     os.environ.update(one_host.environment)
-                    where = Where("slurm", slurm={"pack": str(-(-count // WORKERS))})
-                    start, slurm = seconds(folder / "slurm", where, runs)
+                    options = SlurmOptions(slurm=[f"pack={-(-count // WORKERS)}"])
+                    start, slurm = seconds(folder / "slurm", options, runs)
                 print(f"  Slurm {slurm:.1f} s: {slurm / local:.3f} × (≤ 1.05)")
                 print(f"  two rounds from nothing: Slurm {start:.1f} s")
                 ok &= slurm / local <= 1.05

@@ -17,13 +17,13 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from tsbench.bench.machine import Machine
-from tsbench.bench.plan import Request, make_specs
-from tsbench.bench.run import execute
 from tsbench.learn.loop import Fit, fit
 from tsbench.nn.encoder import KERNEL, WIDTHS, Encoder
 from tsbench.nn.network import Head, Network
 from tsbench.nn.random import torch_generator
+from tsbench.runs.execute import execute
+from tsbench.runs.machine import Machine
+from tsbench.runs.plan import Request, make_specs
 
 SHAPES = {"UWave": (3, 315), "UCI-HAR": (9, 128), "GRABMyo": (28, 128)}
 SAMPLES, EPOCHS = 192, 4

@@ -1,273 +1,352 @@
-"""The study behind TS-ACL-R's defaults: A_T on validation streams, one choice varied at a time.
+"""The study behind TS-ACL-R's defaults: A_T on validation streams, never on experiment streams.
 
-    python tests/benchmarks/study_kernels.py --data datasets [--only NAME …]
+    python tests/benchmarks/study_kernels.py --data datasets --save study.json [--rows TEXT …]
 
-Prints a Markdown row a variant: mean A_T for each penalty, and for the penalty of the least
-leave-one-out error in closed form, data set by data set. Never looks at an
-experiment stream. UCI-HAR's validation stream is tested on people it has trained on, which flatters
-weak penalties; so it is studied by person: a third of the people of the training data is left out
-and tested on. The ridge is exact, so the end of a stream is ridge on all of its data.
+Two columns per data set: the published split, whose test windows come from recordings that were
+trained on, and the split by subject (UWave names no subjects). A cell is the mean A_T, and its
+difference from version 1 on the same streams with the standard error over seeds. The ridge is
+exact, so the end of a stream is ridge on all of its data, and it is solved in its dual form: a row
+with another scale or penalty costs no new features. Figures are saved as they come, and the same
+command resumes; ``--rows`` and ``--sets`` choose what is computed, the table has all that is saved.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from tsbench.analytic.kernels import KernelBank
-from tsbench.analytic.tsacl import TSACL, AnalyticSettings
-from tsbench.data.arrays import Split
+from tsbench.analytic.tsaclr import KernelSettings
 from tsbench.data.catalogue import card
 from tsbench.data.prepared import load
-from tsbench.data.stream import Task, make_stream
-from tsbench.learn.gradient import GradientMethod
-from tsbench.learn.method import Context
+from tsbench.protocol.rules import VALIDATION
+from tsbench.protocol.samples import Split
+from tsbench.protocol.stream import make_stream
 from tsbench.randomness import generator
 
-PENALTIES = (3e-4, 1e-3, 3e-3)
-STUDIES = {"uwave": 10, "uci-har by person": 2, "wisdm": 6}
-"""Seeds of each."""
-Series = np.ndarray
-Map = Callable[[Series], np.ndarray]
+DEFAULT = KernelSettings()
+GCV = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+"""Penalties that generalised cross-validation chooses from."""
+PROBES = 20
+SEEDS = {"wisdm": 20, "uci-har": 4, "uwave": 10, "dsa": 2}
+EVERY = {"uci-har": 2}
+"""One of so many training samples is used."""
+SUBJECTS = ("uci-har", "dsa", "wisdm")
+"""Data sets that name them."""
+Blocks = tuple[np.ndarray, np.ndarray]
+"""Features of zero-sum and of level-sensitive kernels."""
+Map = Callable[[np.ndarray], Blocks]
 
 
 @dataclass(frozen=True)
 class Study:
-    """Training and test side of a validation stream, by task."""
+    """Training and test side of a validation stream, task by task."""
 
-    context: Context
-    first: Task
+    column: str
+    seed: int
     train: list[Split]
     test: list[Split]
 
-    @property
-    def x(self) -> Series:
-        """Training samples of task 1."""
-        return self.train[0].x
-
     def random(self, *names: object) -> np.random.Generator:
-        return generator(self.context.seed, *names)
+        return generator(self.seed, *names)
 
 
 def studies(name: str, seeds: int, data: Path) -> Iterator[Study]:
-    dataset = load(card(name.split()[0]), data)
+    dataset = load(card(name), data)
     for seed in range(1234, 1234 + seeds):
-        stream = make_stream(dataset, seed, "val")
-        train, test = [task.train for task in stream.tasks], list(stream.tests)
-        if "person" in name:
-            people = np.unique(np.concatenate([part.subject for part in train]))
-            left_out = generator(seed, "study").permutation(people)[: len(people) // 3]
-            held = [np.isin(part.subject, left_out) for part in train]
-            test = [part.take(np.flatnonzero(h)) for part, h in zip(train, held, strict=True)]
-            train = [part.take(np.flatnonzero(~h)) for part, h in zip(train, held, strict=True)]
-        context = Context(dataset.card, seed, len(stream.classes), sum(map(len, train)), 0)
-        yield Study(context, replace(stream.tasks[0], train=train[0]), train, test)
+        for split in ("published", "subject") if name in SUBJECTS else ("published",):
+            stream = make_stream(dataset, seed, replace(VALIDATION, split=split))
+            few = slice(None, None, EVERY.get(name, 1))
+            train = [Split(task.train.x[few], task.train.y[few]) for task in stream.tasks]
+            yield Study(f"{name}, {split}", seed, train, [t for t in stream.tests if len(t)])
 
 
-def bank(
+def made_bank(
     study: Study,
-    x: Series,
-    name: object = "",
-    kernels: int = 2000,
-    each: int = 4,
-    positions: int = 192,
-) -> Map:
-    """The bank as it is, fitted on task 1, or with something changed."""
-    made = KernelBank(x.shape[1], x.shape[2], kernels, each, study.random("kernels", name))
-    made.step = max(1, round(made.length / positions))
-    made.positions = -(-made.length // made.step)
-    made.fit(x, study.random("thresholds", name))
-    return lambda series: made(series).numpy()
+    kernels: int = DEFAULT.kernels,
+    thresholds: int = DEFAULT.thresholds,
+    level: float = DEFAULT.level_share,
+) -> KernelBank:
+    channels, length = study.train[0].x.shape[1:]
+    made = KernelBank(channels, length, kernels, thresholds, level, study.random("kernels"))
+    made.fit(study.train[0].x, study.random("thresholds"))
+    return made
 
 
-def with_bank(**changes: int) -> Callable[[Study], Map]:
-    return lambda study: bank(study, study.x, **changes)  # type: ignore[arg-type]
+def shares(bank: KernelBank) -> Map:
+    level = bank.level.numpy()
 
-
-def differences(series: Series) -> Series:
-    return np.diff(series, axis=2, prepend=series[:, :, :1])
-
-
-def normalised(series: Series) -> Series:
-    """Each channel of each sample to mean 0 and variance 1."""
-    centred = series - series.mean(2, keepdims=True)
-    return (centred / (centred.std(2, keepdims=True) + 1e-5)).astype(np.float32)
-
-
-def side_by_side(*maps: Map) -> Map:
-    return lambda series: np.concatenate([each(series) for each in maps], 1)
-
-
-def raw_and_differences(study: Study) -> Map:
-    raw = bank(study, study.x, kernels=1000)
-    changes = bank(study, differences(study.x), "differences", kernels=1000)
-    return side_by_side(raw, lambda series: changes(differences(series)))
-
-
-def on_normalised(study: Study) -> Map:
-    inner = bank(study, normalised(study.x))
-    return lambda series: inner(normalised(series))
-
-
-def with_encoder(study: Study) -> Map:
-    """Beside the bank: the fused features of TS-ACL's encoder, trained on task 1, at its scale."""
-    method = TSACL(study.context, AnalyticSettings(gamma=1.0, width=1))
-    GradientMethod.learn(method, study.first)
-
-    def encoded(series: Series) -> np.ndarray:
-        return np.concatenate([part.numpy() for part, _ in method._features(series)])
-
-    scale = 2 * np.abs(encoded(study.x)).mean()
-    return side_by_side(bank(study, study.x), lambda series: encoded(series) / scale)
-
-
-def standardised(study: Study) -> Map:
-    """By mean and deviation of task 1, then to the scale of a share, so that penalties compare."""
-    inner = bank(study, study.x)
-    first = inner(study.x)
-    mean, deviation = first.mean(0), first.std(0) + 0.01
-    return lambda series: np.clip((inner(series) - mean) / deviation, -10, 10) * 0.3
-
-
-def pooled(study: Study, pool: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Map:
-    """4,000 kernels with their shares and one more number each."""
-    x = study.x
-    made = KernelBank(x.shape[1], x.shape[2], 4000, 1, study.random("kernels", ""))
-    made.fit(x, study.random("thresholds", ""))
-
-    def more(series: Series) -> np.ndarray:
-        parts = []
-        for start in range(0, len(series), 256):
-            chunk = torch.from_numpy(series[start : start + 256])
-            found = [pool(r, group.thresholds[0]) for group, r in made.responses(chunk)]
-            parts.append(torch.cat(found, 1))
-        return torch.cat(parts).numpy()
-
-    scale = np.abs(more(x[:256])).mean(0) * 2 + 1e-6
-    return side_by_side(lambda s: made(s).numpy(), lambda s: np.clip(more(s) / scale, -5, 5))
-
-
-def competing(study: Study) -> Map:
-    """As Hydra: eight kernels compete, and it counts how often each is first, and last."""
-    x = study.x
-    made = KernelBank(x.shape[1], x.shape[2], 4000, 1, study.random("kernels", ""))
-
-    def transform(series: Series) -> np.ndarray:
-        parts = []
-        for start in range(0, len(series), 256):
-            found = []
-            for _, responses in made.responses(torch.from_numpy(series[start : start + 256])):
-                n, positions, kernels = responses.shape
-                rivals = responses[:, :, : kernels // 8 * 8].reshape(n, positions, -1, 8)
-                for winner in (rivals.argmax(3), rivals.argmin(3)):
-                    won = torch.nn.functional.one_hot(winner, 8).sum(1).flatten(1)
-                    found.append(won.float() / positions)
-            parts.append(torch.cat(found, 1))
-        return torch.cat(parts).numpy()
+    def transform(x: np.ndarray) -> Blocks:
+        found = bank(x).numpy() / np.float32(bank.positions)
+        return found[:, ~level], found[:, level]
 
     return transform
 
 
-ENSEMBLE = "mean score of three banks"
-VARIANTS: dict[str, Callable[[Study], Map]] = {
-    "2,000 kernels, 4 thresholds, 192 positions": with_bank(),
-    "500 kernels": with_bank(kernels=500),
-    "1,000 kernels": with_bank(kernels=1000),
-    "4,000 kernels": with_bank(kernels=4000),
-    "4,000 kernels, 2 thresholds": with_bank(kernels=4000, each=2),
-    "8,000 kernels, 1 threshold": with_bank(kernels=8000, each=1),
-    "32 positions": with_bank(positions=32),
-    "64 positions": with_bank(positions=64),
-    "128 positions": with_bank(positions=128),
-    "every position": with_bank(positions=10**9),
-    "1,000 on the raw series, 1,000 on first differences": raw_and_differences,
-    "normalised input": on_normalised,
-    "standardised features": standardised,
-    "4,000 kernels, 1 threshold and the maximum": lambda study: pooled(
-        study, lambda r, b: r.amax(1) - b
-    ),
-    "4,000 kernels, 1 threshold and the mean excess": lambda study: pooled(
-        study, lambda r, b: (r - b).relu_().mean(1)
-    ),
-    "4,000 competing kernels (first, last)": competing,
-    "three banks side by side": lambda study: side_by_side(
-        *(bank(study, study.x, i) for i in range(3))
-    ),
-    "with the frozen encoder's features": with_encoder,
+def with_bank(**changes: float) -> Callable[[Study], Map]:
+    return lambda study: shares(made_bank(study, **changes))  # type: ignore[arg-type]
+
+
+def few_channels(study: Study) -> Map:
+    """Level-sensitive kernels that look at a random few of the channels in view."""
+    bank = made_bank(study)
+    random = study.random("channels")
+    for group in bank.groups:
+        weights = group.weights.view(9, -1, len(group.level))
+        seen = weights.shape[1]
+        sizes = (2 ** (random.random(len(group.level)) * np.log2(seen + 1))).astype(int)
+        order = random.random((seen, len(group.level))).argsort(0).argsort(0)
+        weights.mul_(torch.from_numpy((order < sizes) | ~group.level))
+    bank.fit(study.train[0].x, study.random("thresholds"))
+    return shares(bank)
+
+
+def fixed_thresholds(study: Study) -> Map:
+    """Thresholds that no data is needed for: ± the size of the weights × 2^x, x from −6 to 5."""
+    bank = made_bank(study)
+    random = study.random("thresholds")
+    for group in bank.groups:
+        shape = tuple(group.thresholds.shape)
+        drawn = random.choice([-1.0, 1.0], shape) * 2 ** random.uniform(-6, 5, shape)
+        group.thresholds = group.weights.norm(dim=0) * torch.from_numpy(drawn).float()
+    return shares(bank)
+
+
+def relative_thresholds(study: Study) -> Map:
+    """The same on a series divided by its own deviation, for which the range is −3 to 2."""
+    bank = made_bank(study)
+    random = study.random("thresholds")
+    for group in bank.groups:
+        shape = tuple(group.thresholds.shape)
+        drawn = random.choice([-1.0, 1.0], shape) * 2 ** random.uniform(-3, 2, shape)
+        group.thresholds = group.weights.norm(dim=0) * torch.from_numpy(drawn).float()
+    inner = shares(bank)
+    return lambda x: inner(x / (x.std((1, 2), keepdims=True) + 1e-6))
+
+
+def pooled(pool: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Study], Map]:
+    """3,400 kernels, half of the features a share and half another number."""
+
+    def make(study: Study) -> Map:
+        bank = made_bank(study, kernels=3400, thresholds=1)
+        counted, level = shares(bank), bank.level.numpy()
+
+        def more(x: np.ndarray) -> np.ndarray:
+            parts = []
+            for start in range(0, len(x), bank.chunk):
+                chunk = torch.from_numpy(np.ascontiguousarray(x[start : start + bank.chunk]))
+                found = [pool(r, group.thresholds[0]) for group, r in bank.responses(chunk)]
+                parts.append(torch.cat(found, 1))
+            return torch.cat(parts).numpy()
+
+        scale = np.abs(more(study.train[0].x[:256])).mean(0) * 2 + 1e-6
+
+        def transform(x: np.ndarray) -> Blocks:
+            extra = np.clip(more(x) / scale, -5, 5)
+            zero, sensitive = counted(x)
+            return np.hstack([zero, extra[:, ~level]]), np.hstack([sensitive, extra[:, level]])
+
+        return transform
+
+    return make
+
+
+def competing(level: float) -> Callable[[Study], Map]:
+    """As Hydra: eight kernels compete; how often each has the largest and the least response."""
+
+    def make(study: Study) -> Map:
+        bank = made_bank(study, kernels=3400, thresholds=1, level=level)
+
+        def transform(x: np.ndarray) -> Blocks:
+            parts = []
+            for start in range(0, len(x), bank.chunk):
+                found = []
+                chunk = torch.from_numpy(np.ascontiguousarray(x[start : start + bank.chunk]))
+                for _, responses in bank.responses(chunk):
+                    n, positions, kernels = responses.shape
+                    rivals = responses[:, :, : kernels // 8 * 8].reshape(n, positions, -1, 8)
+                    for winner in (rivals.amax(3, True), rivals.amin(3, True)):
+                        won = (rivals == winner).sum(1).flatten(1)
+                        found.append(won.float() / positions)
+                parts.append(torch.cat(found, 1))
+            whole = torch.cat(parts).numpy()
+            return whole, whole[:, :0]
+
+        return transform
+
+    return make
+
+
+FIRST, NONE = "2,000 kernels, zero-sum only", "zero-sum only"
+EIGHTH, FIFTH, QUARTER, HALF = (
+    f"{share} level-sensitive" for share in ("an eighth", "a fifth", "a quarter", "half")
+)
+BANKS: dict[str, Callable[[Study], Map]] = {
+    FIRST: with_bank(kernels=2000, level=0.0),
+    NONE: with_bank(level=0.0),
+    EIGHTH: with_bank(level=0.125),
+    FIFTH: with_bank(level=0.2),
+    QUARTER: with_bank(level=0.25),
+    HALF: with_bank(level=0.5),
 }
+OTHERS: dict[str, Callable[[Study], Map]] = {
+    "a fifth, on a few channels each": few_channels,
+    "thresholds from a fixed distribution": fixed_thresholds,
+    "thresholds relative to the series": relative_thresholds,
+    "a share and the mean excess, 3,400 kernels": pooled(lambda r, b: (r - b).relu_().mean(1)),
+    "competing kernels, zero-sum": competing(0.0),
+    "competing kernels, a fifth level-sensitive": competing(0.2),
+}
+MAPS = BANKS | OTHERS
 
 
-def accuracies(study: Study, *members: Map) -> tuple[list[float], float, float]:
-    """A_T of ridge on all training data for each penalty; A_T and penalty by leave-one-out error.
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: features, the scale of the level-sensitive ones, the penalty."""
 
-    With several members, A_T of their mean score.
-    """
-    y = torch.from_numpy(np.concatenate([part.y for part in study.train]))
-    targets = torch.nn.functional.one_hot(y).double()
-    tests = [part for part in study.test if len(part)]
-    scores = [[torch.zeros(()) for _ in tests] for _ in PENALTIES]
-    errors = [0.0 for _ in PENALTIES]
-    for features in members:
-        u = with_constant(features, study.train)
-        others = [with_constant(features, [part]) @ u.T for part in tests]
-        gram = u @ u.T
-        for i, penalty in enumerate(PENALTIES):
-            kernel = gram.clone()
-            kernel.diagonal().add_(penalty * len(u))
-            inverse = torch.cholesky_inverse(torch.linalg.cholesky(kernel))
-            dual = inverse @ targets
-            # A sample left out is missed by its dual weight over its diagonal entry.
-            errors[i] += (dual / inverse.diagonal()[:, None]).square().mean().item()
-            for k, other in enumerate(others):
-                scores[i][k] = scores[i][k] + other @ dual
-    found = [
-        100 * float(np.mean([hits(s, part) for s, part in zip(row, tests, strict=True)]))
-        for row in scores
-    ]
-    best = int(np.argmin(errors))
-    return found, found[best], PENALTIES[best]
+    features: str
+    scale: float = DEFAULT.level_scale
+    penalty: float | None = DEFAULT.penalty
+    """None: by generalised cross-validation."""
+
+    @property
+    def title(self) -> str:
+        if self.features in OTHERS:
+            return self.features
+        by = "by GCV" if self.penalty is None else f"{self.penalty:g}"
+        scale = "" if self.features in (FIRST, NONE) else f", scale {self.scale:g}"
+        return f"{self.features}{scale}, penalty {by}"
 
 
-def hits(scores: torch.Tensor, part: Split) -> float:
-    return float((scores.argmax(1).numpy() == part.y).mean())
+REFERENCE = Row(FIRST)
+ROWS = [
+    REFERENCE,
+    *(Row(NONE, penalty=penalty) for penalty in (1e-3, 1e-2)),
+    *(Row(EIGHTH, scale) for scale in (1.0, 0.3, 0.2, 0.1)),
+    *(Row(FIFTH, scale) for scale in (1.0, 0.5, 0.3, 0.2, 0.1)),
+    *(Row(FIFTH, scale, penalty) for scale in (1.0, 0.3) for penalty in (1e-4, 1e-2)),
+    *(Row(QUARTER, scale) for scale in (0.3, 0.2)),
+    *(Row(HALF, scale) for scale in (1.0, 0.3, 0.1)),
+    Row(HALF, 1.0, 1e-4),
+    *(Row(features, penalty=None) for features in (NONE, FIFTH)),
+    *(Row(features) for features in OTHERS),
+]
 
 
-def with_constant(features: Map, parts: list[Split]) -> torch.Tensor:
-    u = torch.from_numpy(np.concatenate([features(part.x) for part in parts])).double()
-    return torch.nn.functional.pad(u, (0, 1), value=1.0)
+class Dual:
+    """Kernel matrices of a study's features: constant and zero-sum, level-sensitive."""
+
+    def __init__(self, study: Study, features: Map) -> None:
+        y = torch.from_numpy(np.concatenate([part.y for part in study.train]))
+        self.targets = torch.nn.functional.one_hot(y).double()
+        self.tests = study.test
+        self.solved: dict[tuple[float, float], tuple[Tensor, float]] = {}
+        self.random = study.random("probes")
+        blocks = features(np.concatenate([part.x for part in study.train]))
+        train = [torch.from_numpy(np.ascontiguousarray(block)) for block in blocks]
+        self.train = [(block @ block.T).double() for block in train]
+        self.train[0] += 1.0
+        self.test = []
+        for part in self.tests:
+            seen = [torch.from_numpy(np.ascontiguousarray(block)) for block in features(part.x)]
+            cross = [(a @ b.T).double() for a, b in zip(seen, train, strict=True)]
+            self.test.append((cross[0] + 1.0, cross[1]))
+
+    def solve(self, scale: float, penalty: float) -> tuple[Tensor, float]:
+        """Weights of the samples, and the error that generalised cross-validation estimates."""
+        if (scale, penalty) in self.solved:
+            return self.solved[scale, penalty]
+        matrix = self.train[0] + scale**2 * self.train[1]
+        matrix.diagonal().add_(penalty * len(matrix))
+        probes = torch.from_numpy(self.random.choice([-1.0, 1.0], (len(matrix), PROBES)))
+        right = torch.cat([self.targets, probes], 1)
+        found = torch.cholesky_solve(right, torch.linalg.cholesky(matrix))
+        weights, probed = found[:, :-PROBES], found[:, -PROBES:]
+        trace = (probes * probed).sum() / PROBES
+        error = float(weights.square().sum() / trace**2)
+        return self.solved.setdefault((scale, penalty), (weights, error))
+
+    def accuracy(self, scale: float, penalty: float | None) -> float:
+        """A_T of ridge regression."""
+        if penalty is None:
+            penalty = min(GCV, key=lambda candidate: self.solve(scale, candidate)[1])
+        weights, _ = self.solve(scale, penalty)
+        hits = [
+            ((a + scale**2 * b) @ weights).argmax(1).numpy() == part.y
+            for (a, b), part in zip(self.test, self.tests, strict=True)
+        ]
+        return 100 * float(np.mean([hit.mean() for hit in hits]))
+
+
+Found = dict[str, dict[str, dict[str, float]]]
+"""A_T by column, row and seed."""
+
+
+def fill(found: Found, study: Study, wanted: list[Row]) -> Iterator[None]:
+    """Add a study to the figures, one kind of features at a time."""
+    figures, seed = found.setdefault(study.column, {}), str(study.seed)
+    missing = [row for row in wanted if seed not in figures.get(row.title, {})]
+    for name in dict.fromkeys(row.features for row in missing):
+        dual = Dual(study, MAPS[name](study))
+        for row in (row for row in missing if row.features == name):
+            figures.setdefault(row.title, {})[seed] = dual.accuracy(row.scale, row.penalty)
+        yield
+
+
+def table(found: Found) -> Iterator[str]:
+    """Markdown."""
+    found = dict(sorted(found.items()))
+    counts = [len(figures[REFERENCE.title]) for figures in found.values()]
+    heads = [f"{column} ({count})" for column, count in zip(found, counts, strict=True)]
+    yield f"| | {' | '.join(heads)} |"
+    yield "|---" * (1 + len(heads)) + "|"
+    for row in ROWS:
+        cells = [
+            cell(figures.get(row.title, {}), figures[REFERENCE.title], row == REFERENCE)
+            for figures in found.values()
+        ]
+        name = "version 1: " * (row == REFERENCE) + row.title
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def cell(figures: dict[str, float], first: dict[str, float], alone: bool) -> str:
+    """The mean, and the difference from version 1 on the same seeds with its standard error."""
+    if not figures:
+        return "–"
+    mean = f"{np.mean(list(figures.values())):.2f}"
+    if alone:
+        return mean
+    change = [value - first[seed] for seed, value in figures.items()]
+    error = f" ± {np.std(change, ddof=1) / len(change) ** 0.5:.2f}" if len(change) > 1 else ""
+    fewer = f"; seeds: {len(change)}" if len(change) < len(first) else ""
+    return f"{mean} ({np.mean(change):+.2f}{error}{fewer})"
 
 
 def main() -> None:
-    """Print the table."""
+    """Compute what is missing and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("datasets"))
-    parser.add_argument("--only", nargs="*", default=[*VARIANTS, ENSEMBLE])
-    parser.add_argument("--sets", nargs="*", default=list(STUDIES))
+    parser.add_argument("--save", type=Path, required=True, help="JSON file of the figures")
+    parser.add_argument("--rows", nargs="*", default=[""], help="rows whose title starts so")
+    parser.add_argument("--sets", nargs="*", default=list(SEEDS))
+    parser.add_argument("--seeds", type=int, help="at most so many")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    known = {name: list(studies(name, STUDIES[name], options.data)) for name in options.sets}
-    heads = [f"{name} ({STUDIES[name]} seeds)" for name in known]
-    print(f"| penalty {', '.join(f'{p:g}' for p in PENALTIES)}; by LOO | {' | '.join(heads)} |")
-    print("|---" * (1 + len(heads)) + "|")
-    for variant in options.only:
-        cells = []
-        for found in known.values():
-            rows = []
-            for study in found:
-                if variant == ENSEMBLE:
-                    members = [bank(study, study.x, i) for i in range(3)]
-                else:
-                    members = [VARIANTS[variant](study)]
-                each, by_loo, _ = accuracies(study, *members)
-                rows.append([*each, by_loo])
-            *each, by_loo = np.mean(rows, axis=0)
-            cells.append(" / ".join(f"{v:.2f}" for v in each) + f"; {by_loo:.2f}")
-        print(f"| {variant} | {' | '.join(cells)} |", flush=True)
+    found: Found = json.loads(options.save.read_text()) if options.save.exists() else {}
+    wanted = [row for row in ROWS if row.title.startswith(tuple(options.rows))]
+    for name in options.sets:
+        seeds = min(SEEDS[name], options.seeds or SEEDS[name])
+        for study in studies(name, seeds, options.data):
+            for _ in fill(found, study, wanted):
+                options.save.write_text(json.dumps(found, indent=1))
+    print(*table(found), sep="\n")
 
 
 if __name__ == "__main__":

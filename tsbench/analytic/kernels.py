@@ -1,21 +1,26 @@
 """Random convolution kernels: a fixed map from series to features; nothing is trained.
 
-In the manner of MiniRocket (Dempster et al., KDD 2021). A kernel has nine weights, three of them 2
-and six −1, so it sums to zero: 84 kinds. In the bank a kernel has a dilation, a few channels that
-are summed, and a few thresholds; a feature is the share of positions at which the response exceeds
-a threshold.
+A kernel has nine weights for each channel that it looks at, a dilation and a few thresholds. A
+feature is the number of positions at which the response exceeds a threshold. There are two kinds:
+
+- Zero-sum, in the manner of MiniRocket (Dempster et al., KDD 2021): three weights 2 and six −1, the
+  same for all of its channels, a random few of those in view. They see shape, but not level.
+- Level-sensitive: nine weights from N(0, 1) that do not sum to zero, times one weight from N(0, 1)
+  for each channel in view. They also see where a signal lies: the direction of gravity, a drift.
+
+What both have in common:
 
 - Dilations are ⌊2^x⌋ for evenly spaced x, so that kernels see from 9 steps to the whole series.
   Series are padded with zeros to keep their length.
 - A threshold is the response at a random position of a random training sample, which is a random
   quantile of the responses, at the price of one response.
-- With more than nine channels, kernels come in groups of 64 that look at nine of them.
-- Responses of long series are taken at about 192 positions, evenly spaced: neighbours tell nearly
+- With more than nine channels, kernels come in groups of 64 that have nine of them in view.
+- Responses of long series are taken at about 192 positions, evenly spaced: neighbours are nearly
   the same, and the cost does not grow with L.
-- Kernels come in lots of 16 a dilation, the width of the arithmetic units: comparing and counting
+- Kernels come in lots of 16 per dilation, the width of the arithmetic units: comparing and counting
   is twice as fast as with a few more or less.
 
-The responses of a dilation are one matrix product a sample: (kernels, 9C) × (9C, positions).
+The responses of a dilation are one matrix product per sample: (kernels, 9C) × (9C, positions).
 Sums and differences of shifted copies need fewer operations, but a product of this shape runs at
 the speed of the arithmetic units, and they at that of memory (`tests/benchmarks/bench_kernels.py`).
 """
@@ -44,8 +49,8 @@ BLOCK = 1 << 17
 """Responses in memory at a time, about: they stay in the cache."""
 
 
-def kernels() -> np.ndarray:
-    """All 84 kernels (84, 9)."""
+def zero_sum() -> np.ndarray:
+    """All 84 zero-sum kernels (84, 9)."""
     found = np.full((84, TAPS), -1.0, np.float32)
     for kernel, heavy in zip(found, combinations(range(TAPS), 3), strict=True):
         kernel[list(heavy)] = 2.0
@@ -75,7 +80,7 @@ def shares(kernels: int, parts: int) -> list[int]:
 
 
 class KernelBank:
-    """Series (N, C, L) → shares (N, kernels × thresholds)."""
+    """Series (N, C, L) → counts (N, kernels × thresholds), from 0 to ``positions``."""
 
     def __init__(
         self,
@@ -83,9 +88,11 @@ class KernelBank:
         length: int,
         kernels: int,
         thresholds: int,
+        level: float,
         random: np.random.Generator,
         device: torch.device | str = "cpu",
     ) -> None:
+        """``level`` is the share of level-sensitive kernels."""
         if length < TAPS:
             raise UserError(f"random kernels need series of {TAPS} steps or more, not {length}")
         self.length, self.thresholds = length, thresholds
@@ -93,13 +100,21 @@ class KernelBank:
         self.device = torch.device(device)
         self.step = max(1, round(length / POSITIONS))
         self.positions = -(-length // self.step)
+        # Evenly spread over all kernels, and so over dilations and groups.
+        sensitive = np.diff(np.floor(np.arange(kernels + 1) * level)).astype(bool)
         found = dilations(length)
+        ends = np.cumsum(shares(kernels, len(found)))[:-1]
         self.groups = [
             group
-            for dilation, count in zip(found, shares(kernels, len(found)), strict=True)
-            if count
-            for group in _groups(channels, dilation, count, random, self.device)
+            for dilation, part in zip(found, np.split(sensitive, ends), strict=True)
+            if len(part)
+            for group in _groups(channels, dilation, part, random, self.device)
         ]
+
+    @property
+    def level(self) -> Tensor:
+        """Which features are of level-sensitive kernels (kernels × thresholds)."""
+        return torch.cat([torch.from_numpy(g.level).repeat(self.thresholds) for g in self.groups])
 
     def fit(self, x: np.ndarray, random: np.random.Generator) -> None:
         """Thresholds from training samples (N, C, L): each one response of one of them."""
@@ -114,7 +129,7 @@ class KernelBank:
             group.thresholds = (group.weights.T * windows.to(self.device)).sum(2)
 
     def __call__(self, x: np.ndarray) -> Tensor:
-        """Features (N, kernels × thresholds) in float32."""
+        """Counts (N, kernels × thresholds): whole numbers in float32."""
         counts = torch.empty(len(x), self.features, device=self.device)
         size = self.chunk
         for start in range(0, len(x), size):
@@ -129,7 +144,7 @@ class KernelBank:
                     torch.gt(responses, thresholds, out=above)
                     rows[:, first:last] = above.sum(1)
                     first = last
-        return counts.div_(self.positions)
+        return counts
 
     @property
     def chunk(self) -> int:
@@ -159,31 +174,41 @@ class KernelBank:
 
 @dataclass
 class Group:
-    """Kernels of one dilation that look at the same channels, or at some of them."""
+    """Kernels of one dilation that have the same channels in view."""
 
     dilation: int
     channels: slice | np.ndarray
     """Index of the channels: all, or nine of them."""
     weights: Tensor
     """(9 × channels, kernels)."""
+    level: np.ndarray
+    """Which kernels are level-sensitive (kernels,)."""
     thresholds: Tensor
-    """(thresholds a kernel, kernels)."""
+    """(thresholds per kernel, kernels)."""
 
 
 def _groups(
-    channels: int, dilation: int, count: int, random: np.random.Generator, device: torch.device
+    channels: int,
+    dilation: int,
+    level: np.ndarray,
+    random: np.random.Generator,
+    device: torch.device,
 ) -> Iterator[Group]:
-    """Kernels of a dilation; with many channels in several groups, each on nine of them."""
+    """Kernels of a dilation; with many channels in several groups, each with nine in view."""
+    count = len(level)
     rounds = [random.permutation(84) for _ in range(-(-count // 84))]
-    chosen = kernels()[np.concatenate(rounds)[:count]]
+    taps = zero_sum()[np.concatenate(rounds)[:count]]
     few = channels <= MAX_CHANNELS
+    seen = min(channels, MAX_CHANNELS)
     size = count if few else GROUP
-    for part in (chosen[start : start + size] for start in range(0, count, size)):
+    for part in (slice(start, start + size) for start in range(0, count, size)):
         index = slice(None) if few else random.permutation(channels)[:MAX_CHANNELS]
-        seen = min(channels, MAX_CHANNELS)
-        sizes = 2 ** (random.random(len(part)) * math.log2(seen + 1))
-        order = random.random((len(part), seen)).argsort(1).argsort(1)
-        mask = order < sizes.astype(np.int64)[:, None]
-        weights = (part[:, :, None] * mask[:, None, :]).reshape(len(part), -1).T
-        columns = torch.from_numpy(np.ascontiguousarray(weights, np.float32)).to(device)
-        yield Group(dilation, index, columns, columns.new_empty(0, len(part)))
+        along, is_level = taps[part], level[part]
+        sizes = 2 ** (random.random(len(along)) * math.log2(seen + 1))
+        order = random.random((len(along), seen)).argsort(1).argsort(1)
+        across = (order < sizes.astype(np.int64)[:, None]).astype(np.float32)
+        along[is_level] = random.standard_normal((is_level.sum(), TAPS))
+        across[is_level] = random.standard_normal((is_level.sum(), seen))
+        weights = (along[:, :, None] * across[:, None, :]).reshape(len(along), -1).T
+        columns = torch.from_numpy(np.ascontiguousarray(weights)).to(device)
+        yield Group(dilation, index, columns, is_level, columns.new_empty(0, len(along)))

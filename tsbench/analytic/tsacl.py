@@ -15,26 +15,26 @@ Deviations from the released code, which is only ``DeepHidden`` (§6 of the prot
 3. Φ_E is normal with standard deviation 1/√d_in, where the code draws from U(±1/√d_in).
 4. d_E = 8000 as in the paper, not 8192.
 5. γ by accuracy on the validation stream (ties: by squared error), never on test data.
-6. The ridge solver is whichever exact form is cheapest (see ``ridge``).
+6. The ridge is solved from G and Q, or from their triangular factor (see ``ridge``).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from tsbench.analytic.hidden import HiddenLayer
-from tsbench.analytic.ridge import cheapest
-from tsbench.data.stream import CLASSES_PER_TASK, Stream, Task
+from tsbench.analytic.ridge import cheapest, solver_notes
 from tsbench.learn.gradient import GradientMethod, GradientSettings
-from tsbench.learn.method import Context, Kept, Settings, nbytes, require
+from tsbench.learn.method import Context, Kept, Paper, nbytes
+from tsbench.learn.settings import setting
 from tsbench.nn.encoder import FEATURES, FUSED
+from tsbench.protocol.stream import Stream, Task
 
 GRID = (1.0, 10.0, 100.0)
 CHUNK = 1024
@@ -45,53 +45,51 @@ CHUNK = 1024
 class RidgeSettings(GradientSettings):
     """Hyper-parameters; those of the training loop are for the first task."""
 
-    gamma: float = 0.0
-    """Ridge penalty γ; 0 chooses from 1, 10, 100 on the validation stream."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(0 <= self.gamma < math.inf, "gamma must be a number of 0 or more")
+    gamma: float = setting(
+        0.0, "ridge penalty γ; 0 chooses from 1, 10, 100 on the validation stream", least=0
+    )
 
 
 @dataclass(frozen=True)
 class AnalyticSettings(RidgeSettings):
     """Hyper-parameters with a random hidden layer."""
 
-    width: int = 8000
-    """Features d_E of the random hidden layer."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.width >= 1, "width must be at least 1")
+    width: int = setting(8000, "features d_E of the random hidden layer", least=1)
 
 
-class TSACL(GradientMethod):
-    """Frozen encoder, fused features, random hidden layer, ridge."""
+PAPER = Paper(
+    "Li et al.",
+    "TS-ACL: Closed-Form Solution for Time Series-oriented Continual Learning",
+    "arXiv",
+    2024,
+)
+S = TypeVar("S", bound=RidgeSettings)
 
-    Settings: ClassVar[type[Settings]] = AnalyticSettings
+
+class RidgeMethod(GradientMethod[S]):
+    """A frozen encoder under one or more ridge classifiers."""
+
+    family = "analytic"
+    keeps = "encoder, statistics"
+    paper = PAPER
     members: ClassVar[int] = 1
     """Hidden layers, each with a ridge classifier of its own."""
     fused: ClassVar[bool] = True
     hidden: ClassVar[bool] = True
 
-    def __init__(self, context: Context, settings: Any) -> None:
+    def __init__(self, context: Context, settings: S) -> None:
         super().__init__(context, settings)
         inputs = FUSED if self.fused else FEATURES
-        width: int = settings.width if self.hidden else inputs
+        width = settings.width if isinstance(settings, AnalyticSettings) else inputs
         self.layers: list[Callable[[Tensor], Tensor]] = [
             HiddenLayer(inputs, width, context.torch_random("hidden layer", i), context.device)
             if self.hidden
             else _identity
             for i in range(self.members)
         ]
-        tasks = max(1, context.classes // CLASSES_PER_TASK)
-        gamma = settings.gamma or None
         # Apple's GPUs have no float64: the ridge stays on the CPU there.
         self.solve_on = torch.device("cpu") if context.device.type == "mps" else context.device
-        self.ridges = [
-            cheapest(width, context.samples, tasks, gamma, self.solve_on)
-            for _ in range(self.members)
-        ]
+        self.ridges = [cheapest(width, context.samples, self.solve_on) for _ in range(self.members)]
         self.weights: list[Tensor] = []
 
     def learn(self, task: Task) -> None:
@@ -129,7 +127,7 @@ class TSACL(GradientMethod):
         seen = self.weights[0].shape[1] if self.weights else 0
         return [torch.cat(part).cpu().numpy() if part else np.empty((0, seen)) for part in parts]
 
-    def inputs(self, x: np.ndarray) -> np.ndarray:
+    def classifier_features(self, x: np.ndarray) -> np.ndarray:
         """What the classifier sees, all members side by side."""
         parts = [
             torch.cat([layer(f) for layer in self.layers], dim=1) for f, _ in self._features(x)
@@ -146,9 +144,9 @@ class TSACL(GradientMethod):
             yield torch.from_numpy(encoded).to(self.context.device), rows
 
     @classmethod
-    def settle(
-        cls, settings: Any, context: Context, validation: Callable[[], Stream]
-    ) -> tuple[Any, dict[str, Any]]:
+    def select_hyperparameters(
+        cls, settings: S, context: Context, validation: Callable[[], Stream]
+    ) -> tuple[S, dict[str, Any]]:
         """γ from the grid by accuracy at the end of the validation stream."""
         if settings.gamma > 0:
             return settings, {}
@@ -173,6 +171,10 @@ class TSACL(GradientMethod):
         chosen = GRID[best]
         return replace(settings, gamma=chosen), {"gamma": chosen, "validation A_T": evidence}
 
+    def notes(self) -> dict[str, Any]:
+        """How often float32 did not suffice to solve the ridge."""
+        return solver_notes(*self.ridges)
+
     def kept(self) -> Kept:
         """Encoder, hidden layers and classifiers; the statistics of the ridge; no sample."""
         layers = [layer.weight for layer in self.layers if isinstance(layer, HiddenLayer)]
@@ -187,22 +189,31 @@ class TSACL(GradientMethod):
         return super().parameters() + sum(w.numel() for w in self.weights)
 
 
-class TSACLE(TSACL):
-    """TS-ACL-E: five hidden layers on one encoder."""
+class TSACL(RidgeMethod[AnalyticSettings]):
+    """Fused features, one random hidden layer."""
 
+    name, title = "ts-acl", "TS-ACL"
+
+
+class TSACLE(RidgeMethod[AnalyticSettings]):
+    """Five hidden layers on one encoder; their softmax is averaged."""
+
+    name, title = "ts-acl-e", "TS-ACL-E"
+    keeps = "encoder, statistics × 5"
     members = 5
 
 
-class DeepHidden(TSACL):
+class DeepHidden(RidgeMethod[AnalyticSettings]):
     """Ablation: the last block's features through the hidden layer."""
 
+    name, title = "ts-acl-deep-rhl", "Deep+RHL"
     fused = False
 
 
-class Deep(TSACL):
+class Deep(RidgeMethod[RidgeSettings]):
     """Ablation: ridge on the last block's features as they are."""
 
-    Settings: ClassVar[type[Settings]] = RidgeSettings
+    name, title = "ts-acl-deep", "Deep"
     fused = False
     hidden = False
 

@@ -5,18 +5,22 @@ strong point is the ridge, which learns task by task exactly what it would learn
 once. So the ridge is kept, and encoder and random hidden layer give way to a bank of random
 convolution kernels (see ``kernels``) that nothing trains: no gradient step, no exemplar.
 
-Features U are the shares of the bank and a constant 1; Φ = (UᵀU + γI)⁻¹UᵀV over all samples so
-far, with γ = penalty × their number, so that the balance of fit and penalty does not shift as the
-stream grows. Raw input, no normalisation layer.
+Features U are a constant 1 and the shares of positions that the bank counts, those of
+level-sensitive kernels times a scale s < 1: they recognise recordings as well as activities, and a
+larger penalty on them keeps what carries over to other people. W = (UᵀU + γI)⁻¹UᵀV over all
+samples so far, with γ = penalty × their number, so that the balance of fit and penalty does not
+shift as the stream grows. Raw input, no normalisation layer.
+
+The statistics are of counts, not of shares, so they are integers and exact (see ``ridge``); the
+scale is applied when solving, as a penalty 1/s² times as large.
 
 What is taken from data before the ridge: the kernels' thresholds, from training data of task 1.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,9 +28,10 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from tsbench.analytic.kernels import KernelBank
-from tsbench.analytic.ridge import cheapest
-from tsbench.data.stream import CLASSES_PER_TASK, Task
-from tsbench.learn.method import Context, Kept, Method, Settings, nbytes, require
+from tsbench.analytic.ridge import IntegerGram, solver_notes
+from tsbench.learn.method import Context, Kept, Method, Paper, nbytes
+from tsbench.learn.settings import Settings, setting
+from tsbench.protocol.stream import Task
 
 CHUNK = 1024
 """Samples whose features are in memory at a time."""
@@ -37,25 +42,23 @@ SEED_BYTES = 8
 class KernelSettings(Settings):
     """Hyper-parameters; one default for all data sets."""
 
-    kernels: int = 2000
-    """Random convolution kernels."""
-    thresholds: int = 4
-    """Thresholds a kernel, each a feature."""
-    penalty: float = 1e-3
-    """Ridge penalty a sample: γ = penalty × samples so far."""
-
-    def __post_init__(self) -> None:
-        require(self.kernels >= 1, "kernels must be at least 1")
-        require(self.thresholds >= 1, "thresholds must be at least 1")
-        require(0 < self.penalty < math.inf, "penalty must be a number above 0")
+    kernels: int = setting(1700, "random convolution kernels", least=1)
+    thresholds: int = setting(4, "thresholds per kernel, each one feature", least=1)
+    level_share: float = setting(0.2, "share of level-sensitive kernels", least=0, most=1)
+    level_scale: float = setting(0.2, "scale of their features; smaller: penalised more", above=0)
+    penalty: float = setting(
+        1e-3, "ridge penalty per sample: γ = penalty × samples so far", above=0
+    )
 
 
-class TSACLR(Method):
+class TSACLR(Method[KernelSettings]):
     """Random convolution kernels, ridge."""
 
-    Settings: ClassVar[type[Settings]] = KernelSettings
+    name, title, family = "ts-acl-r", "TS-ACL-R", "analytic"
+    keeps = "statistics"
+    paper = Paper("The tsbench authors", "TS-ACL-R (docs/ts-acl-r.md)", "tsbench", 2026)
 
-    def __init__(self, context: Context, settings: Any) -> None:
+    def __init__(self, context: Context, settings: KernelSettings) -> None:
         super().__init__(context, settings)
         card, device = context.card, context.device
         self.bank = KernelBank(
@@ -63,14 +66,16 @@ class TSACLR(Method):
             card.length,
             settings.kernels,
             settings.thresholds,
+            settings.level_share,
             context.random("kernels"),
             device,
         )
         # Apple's GPUs have no float64: the ridge stays on the CPU there.
         self.solve_on = torch.device("cpu") if device.type == "mps" else device
-        tasks = max(1, context.classes // CLASSES_PER_TASK)
-        self.ridge = cheapest(self.bank.features + 1, context.samples, tasks, None, self.solve_on)
-        self.samples = 0
+        scale = torch.ones(1 + self.bank.features, dtype=torch.float64)
+        scale[1:][self.bank.level] = settings.level_scale
+        self.scale = scale.to(self.solve_on)
+        self.ridge = IntegerGram(self.bank.features + 1, self.bank.positions, self.solve_on)
         self.weights = torch.empty(0, 0, dtype=torch.float64)
 
     def learn(self, task: Task) -> None:
@@ -81,21 +86,26 @@ class TSACLR(Method):
         for start in range(0, len(x), CHUNK):
             rows = slice(start, start + CHUNK)
             labels = torch.from_numpy(y[rows]).to(self.solve_on)
-            self.ridge.absorb(self._features(x[rows]), labels)
-        self.samples += len(x)
-        self.weights = self.ridge.weights(self.settings.penalty * self.samples)
+            self.ridge.absorb(self._counts(x[rows]), labels)
+        gamma = self.settings.penalty * self.ridge.samples
+        self.weights = self.ridge.weights(gamma * (self.bank.positions / self.scale) ** 2)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         """Ridge output."""
         scores = [
-            self._features(x[start : start + CHUNK]) @ self.weights
+            self._counts(x[start : start + CHUNK]).double() @ self.weights
             for start in range(0, len(x), CHUNK)
         ]
         return torch.cat(scores).cpu().numpy()
 
-    def inputs(self, x: np.ndarray) -> np.ndarray:
+    def classifier_features(self, x: np.ndarray) -> np.ndarray:
         """The features that the ridge sees."""
-        return self._features(x).float().cpu().numpy()
+        scale = (self.scale / self.bank.positions).float()
+        return (self._counts(x) * scale).cpu().numpy()
+
+    def notes(self) -> dict[str, Any]:
+        """Whether float32 did not suffice to solve the ridge."""
+        return solver_notes(self.ridge)
 
     def kept(self) -> Kept:
         """The seed of the kernels; thresholds and ridge statistics; the classifier."""
@@ -109,6 +119,6 @@ class TSACLR(Method):
         """Weights of the ridge."""
         return self.weights.numel()
 
-    def _features(self, x: np.ndarray) -> Tensor:
-        """Shares and a constant, in the precision of the ridge."""
-        return pad(self.bank(x).to(self.solve_on), (0, 1), value=1.0).double()
+    def _counts(self, x: np.ndarray) -> Tensor:
+        """A constant and the counts of the bank, where the ridge is solved."""
+        return pad(self.bank(x).to(self.solve_on), (1, 0), value=float(self.bank.positions))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections import Counter
 from typing import Annotated
 
 import typer
 
-from tsbench.cli.options import SOME_FAILED, command
+from tsbench.cli.options import DEFAULT_DATA, SOME_FAILED, DataDir, SplitChoice, command
+from tsbench.console import printable
+from tsbench.errors import UserError
 
 
 @command
@@ -16,37 +17,35 @@ def check(
     reference: Annotated[
         str,
         typer.Argument(
-            metavar="FILE.py:NAME",
-            help="A method or a data set in a file, a folder of series, or a method's name.",
+            metavar="NAME|FILE.py:NAME|FOLDER",
+            help="A method or a data set, by its name or by its place.",
         ),
     ],
+    split: Annotated[
+        SplitChoice, typer.Option("--split", help="For data sets: the split to check.")
+    ] = "published",
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="MIN", help="Stop after so many minutes.")
+    ] = 10.0,
+    data: DataDir = DEFAULT_DATA,
 ) -> None:
-    """What every method (or data set) must do, checked on one: each rule with pass or a reason."""
-    rules = broken = 0
-    for name, reason in _examine(reference):
-        print(f"FAIL  {name}: {reason}" if reason else f"pass  {name}", flush=True)
-        rules += 1
-        broken += bool(reason)
-    print(f"{reference}: {rules - broken} of {rules} rules kept")
-    if broken:
+    """Check that a method or data set keeps the rules, and a data set for leakage.
+
+    tsbench check ./mine.py:Mine
+    tsbench check wisdm --split subject
+
+    A leak between training and test data is a warning; the exit code is 0 unless a rule is broken.
+    """
+    from tsbench.executors.examine import examine
+
+    if not timeout > 0:
+        raise UserError("--timeout must be more than 0 minutes")
+    count: Counter[str] = Counter()
+    for level, line in examine(reference, data, split, 60 * timeout):
+        print(printable(f"{level}  {line}"), flush=True)
+        count[level] += 1
+    rules = count["pass"] + count["FAIL"]
+    warnings = f", {count['warn']} warning(s)" if count["warn"] else ""
+    print(printable(f"{reference}: {count['pass']} of {rules} rules kept{warnings}"))
+    if count["FAIL"]:
         raise typer.Exit(SOME_FAILED)
-
-
-def _examine(reference: str) -> Iterator[tuple[str, str]]:
-    from tsbench.data.card import Card
-    from tsbench.data.own import is_own
-    from tsbench.learn.catalogue import METHODS
-
-    in_folder = is_own(reference) and ".py" not in reference
-    in_folder = in_folder or (Path(reference).is_dir() and reference not in METHODS.names())
-    if in_folder or isinstance(METHODS.load(reference), Card):
-        from tsbench.data.check import examine as examine_dataset
-
-        return examine_dataset(reference)
-    import torch
-
-    from tsbench.bench.conformance import examine
-    from tsbench.bench.run import load_method
-
-    torch.set_num_threads(1)
-    return examine(load_method(reference))

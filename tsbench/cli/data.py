@@ -31,21 +31,22 @@ def download(
     tsbench download uwave
     tsbench download uci-har wisdm --from ~/archives
     """
-    from tsbench.data.catalogue import PAPER, card
+    from tsbench.data.catalogue import card
+    from tsbench.data.custom.prepare import is_custom, prepare_custom
     from tsbench.data.obtain import obtain
-    from tsbench.data.own import bring, is_own
+    from tsbench.protocol.rules import PAPER_DATASETS
 
     wanted = split_names(names or [])
     if names and not wanted:
         raise UserError("the name of the data set is empty")
     if source is not None:
         _expect_readable(source)
-    chosen = [_place(name, data) for name in wanted or PAPER]
+    chosen = [_place(name, data) for name in wanted or PAPER_DATASETS]
     failed, absent = [], []
     for each in chosen:
         try:
-            if is_own(each):
-                name = bring(each, data, source, force, fetch=True).name
+            if is_custom(each):
+                name = prepare_custom(each, data, source, force, fetch=True).name
                 say(f"{name}: ready, from now on also by its name: --dataset {name}")
             else:
                 obtain(card(each), data, source, force)
@@ -62,9 +63,9 @@ def download(
 def _place(name: str, data: Path) -> str:
     """The name, or where somebody's own data set of that name comes from; raises if unknown."""
     from tsbench.data.catalogue import card
-    from tsbench.data.own import is_own
+    from tsbench.data.custom.prepare import is_custom
 
-    if is_own(name):
+    if is_custom(name):
         return name
     origin = card(name, data).origin
     return name if origin is None else origin.path

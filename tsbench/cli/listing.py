@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,29 +12,29 @@ from tsbench.cli.options import DEFAULT_DATA, DataDir, Json, command, print_tabl
 from tsbench.console import amount
 
 
-class What(str, Enum):
-    """What to list."""
-
-    methods = "methods"
-    datasets = "datasets"
-
-
 @command
 def list_(
-    what: Annotated[What | None, typer.Argument(help="None: both.")] = None,
+    what: Annotated[
+        Literal["methods", "datasets"] | None,
+        typer.Argument(help="What to list. Default: both."),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", metavar="NAME", help="Show the settings used on this data set."),
+    ] = None,
     as_json: Json = False,
     data: DataDir = DEFAULT_DATA,
 ) -> None:
-    """What there is: data sets, and whether they are prepared; methods, and what they keep."""
+    """List the data sets, and whether they are prepared; the methods, and their settings."""
     from tsbench.api import list_datasets, list_methods
 
     listed: dict[str, list[dict[str, Any]]] = {}
-    if what in (None, What.datasets):
-        listed["datasets"] = list_datasets(data)
-    if what in (None, What.methods):
-        listed["methods"] = list_methods()
+    if what in (None, "datasets"):
+        listed["datasets"] = list_datasets(data, verbose=True)
+    if what in (None, "methods"):
+        listed["methods"] = list_methods(dataset, verbose=True)
     if as_json:
-        print(json.dumps(listed[what.value] if what else listed, indent=1))
+        print(json.dumps(listed[what] if what else listed, indent=1))
         return
     if "datasets" in listed:
         _print_datasets(listed["datasets"], data)
@@ -44,51 +43,22 @@ def list_(
 
 
 def _print_datasets(rows: list[dict[str, Any]], data: Path) -> None:
-    print_table(
-        f"Data sets in '{data}'",
-        [
-            "name",
-            "status",
-            "C × L",
-            "classes",
-            "tasks",
-            "samples",
-            "download",
-            "on disk",
-            "licence",
-        ],
-        [
-            [
-                row["name"],
-                row["status"],
-                f"{row['channels']} × {row['length']}",
-                str(row["classes"]),
-                str(row["tasks"]),
-                " / ".join(f"{count} {split}" for split, count in row["samples"].items()),
-                amount(row["download_bytes"]) if row["download_bytes"] else "–",
-                amount(row["disk_bytes"]) if row["disk_bytes"] else "–",
-                row["licence"],
-            ]
-            for row in rows
-        ],
-    )
+    shown = []
+    for row in rows:
+        samples = " / ".join(f"{count} {split}" for split, count in row["samples"].items())
+        sizes = [amount(row[key]) if row[key] else "–" for key in ("download_bytes", "disk_bytes")]
+        shape = f"{row['channels']} × {row['length']}"
+        tasks = f"{row['tasks']['val']} + {row['tasks']['exp']}"
+        about = [row["name"], row["status"], shape, str(row["classes"]), tasks, samples]
+        shown.append([*about, *sizes, row["licence"]])
+    columns = ["name", "status", "C × L", "classes", "tasks val + exp", "samples"]
+    print_table(f"Data sets in '{data}'", [*columns, "download", "on disk", "licence"], shown)
 
 
 def _print_methods(rows: list[dict[str, Any]]) -> None:
-    print_table(
-        "Methods",
-        ["name", "family", "keeps", "paper", "hyper-parameters"],
-        [
-            [
-                row["name"],
-                row["family"],
-                row["keeps"],
-                row["paper"],
-                ", ".join(
-                    f"{name}={about['default']}"
-                    for name, about in row.get("hyper_parameters", {}).items()
-                ),
-            ]
-            for row in rows
-        ],
-    )
+    shown = []
+    for row in rows:
+        parameters = row.get("hyper_parameters", {}).items()
+        settings = ", ".join(f"{name}={about['default']}" for name, about in parameters)
+        shown.append([row["name"], row["family"], row["keeps"], row["paper"], settings])
+    print_table("Methods", ["name", "family", "keeps", "paper", "hyper-parameters"], shown)

@@ -17,29 +17,43 @@ def merge(
     folders: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="Results folders to take from.")
     ],
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Only check DIR as a submission to the leaderboard."),
+    ] = False,
+    by: Annotated[
+        str, typer.Option("--by", metavar="NAME", help="Mark the records in DIR as submitted by.")
+    ] = "",
+    url: Annotated[
+        str, typer.Option("--url", metavar="URL", help="Where to ask about submitted records.")
+    ] = "",
     results: ResultsDir = DEFAULT_RESULTS,
 ) -> None:
     """Put results folders together, from --shard or from other machines; overwrites nothing.
 
     tsbench run --shard 1/2 --results here     (and 2/2 elsewhere)
     tsbench merge here there --results results
+    tsbench merge results/submitted --check
     """
-    from tsbench.bench.merge import count_files
-    from tsbench.bench.merge import merge as bring
-    from tsbench.bench.store import Store
+    from tsbench.runs.merge import count_files
+    from tsbench.runs.merge import merge as merge_into
+    from tsbench.runs.store import Store
 
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"'{folder}' is not a folder")
+    if by or url:
+        _mark(folders, by, url)
+    if check:
+        _check(folders)
+    if check or by or url:
+        return
     Store(results).check_writable()
     files = sum(map(count_files, folders))
     if not files:
         raise UserError(f"there are no records in {', '.join(map(str, folders))}")
-    try:
-        with Meter("merging", files) as meter:
-            merged = bring(folders, results, lambda: meter.advance(1))
-    except OSError as error:
-        raise UserError(f"cannot merge into '{results}': {error}") from error
+    with Meter("merging", files) as meter:
+        merged = merge_into(folders, results, lambda: meter.advance(1))
     for problem in merged.problems:
         say(f"notice: {problem}; left alone")
     for conflict in merged.conflicts:
@@ -54,3 +68,25 @@ def merge(
     say(f"{', '.join(parts)}; in '{results}'")
     if merged.conflicts:
         raise typer.Exit(SOME_FAILED)
+
+
+def _mark(folders: list[Path], by: str, url: str) -> None:
+    from tsbench.runs.submission import mark
+
+    count = sum(mark(folder, by, url) for folder in folders)
+    say(f"{count} record(s) marked as submitted by {by}")
+
+
+def _check(folders: list[Path]) -> None:
+    """One line per problem, and exit code 1 if there is one."""
+    from tsbench.runs.submission import check_submission, unknown_data
+
+    problems = [problem for folder in folders for problem in check_submission(folder)]
+    for problem in problems:
+        say(f"problem: {problem}")
+    for name in sorted({name for folder in folders for name in unknown_data(folder)}):
+        say(f"notice: no digest of the complete data of {name} is known, so it was not compared")
+    if problems:
+        say(f"{len(problems)} problem(s)")
+        raise typer.Exit(SOME_FAILED)
+    say("the records can be submitted")

@@ -12,6 +12,7 @@ import typer
 
 from tsbench.cli.options import command
 from tsbench.console import say
+from tsbench.disk import write_whole
 from tsbench.errors import UserError
 
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
@@ -55,8 +56,8 @@ def new_dataset(
         _write(path, text.replace('"mydata"', f'"{path.stem}"'), force)
         here = quote(f"{_place(path)}:card")
     else:
-        from tsbench.data.collection import CARD
-        from tsbench.data.draft import draft
+        from tsbench.data.custom.draft import draft
+        from tsbench.data.custom.folder import CARD
 
         _write(path / CARD, draft(path), force)
         here = quote(_place(path))
@@ -92,8 +93,5 @@ def _write(path: Path, text: str, force: bool) -> None:
         raise UserError(f"'{path}' exists; --force overwrites it")
     if not path.parent.is_dir():
         raise UserError(f"there is no folder '{path.parent}' to write '{path.name}' into")
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write '{path}': {error.strerror}") from error
+    write_whole(path, text.encode())
     say(f"written to '{path}'")

@@ -1,17 +1,20 @@
-"""What all commands share: options, exit codes, how errors are said."""
+"""What all commands share: options, exit codes, how errors are reported."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
 from tsbench.console import say
-from tsbench.errors import UserError
+from tsbench.errors import UserError, os_error
 
 DataDir = Annotated[
     Path, typer.Option("--data", envvar="TSBENCH_DATA", help="Folder of the prepared data sets.")
@@ -19,33 +22,69 @@ DataDir = Annotated[
 ResultsDir = Annotated[
     Path, typer.Option("--results", envvar="TSBENCH_RESULTS", help="Folder of the run records.")
 ]
+
+
+SplitChoice = Literal["published", "subject", "recording"]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 DEFAULT_DATA = Path("datasets")
 DEFAULT_RESULTS = Path("results")
 
+PIPE_WIDTH = 220
+"""Letters per line where there is no terminal."""
+
+LINES_PER_ROW = 3
+"""Of a table, on average; with more it is printed as a list."""
+
 SOME_FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+PIPE_CLOSED = 141
+"""As of a program that is ended by SIGPIPE."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def command(function: Command) -> Command:
-    """Say a user's error in a line with exit code 2, and stop quietly on Ctrl-C."""
+    """Turn errors into one line and an exit code: the only place where that is done.
+
+    A ``UserError`` and an ``OSError`` are the user's to fix; Ctrl-C stops; a reader that closes the
+    pipe, like ``head``, has seen enough. Anything else is a bug.
+    """
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+            sys.stdout.flush()  # or a full disk would be noticed too late to be reported
+            return result
         except UserError as error:
             say(f"error: {error}")
             raise typer.Exit(BAD_INPUT) from error
+        except BrokenPipeError as error:
+            _discard_stdout()
+            raise typer.Exit(PIPE_CLOSED) from error
+        except OSError as error:
+            _discard_stdout()
+            say(f"error: {os_error(error)}")
+            raise typer.Exit(BAD_INPUT) from error
+        except MemoryError as error:
+            say("error: there is not enough memory for this")
+            raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as error:
-            say("stopped; the same command goes on where it stopped")
+            say("stopped; repeat the same command to resume")
             raise typer.Exit(INTERRUPTED) from error
 
     return wrapped  # type: ignore[return-value]
+
+
+def _discard_stdout() -> None:
+    """Drop what cannot be written, or it would fail once more when the program ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def split_names(values: Sequence[str]) -> list[str]:
@@ -55,19 +94,20 @@ def split_names(values: Sequence[str]) -> list[str]:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table to stdout: as wide as the terminal, or as wide as it needs elsewhere."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    """Print a table that fits the terminal, or a list where it would be narrow and long."""
+    from tsbench.report.layout import text_list, text_table
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    Console(width=stdout_width(), markup=False).print(table)
+    text = text_table(columns, rows, stdout_width())
+    if text is None or text.count("\n") > LINES_PER_ROW * len(rows) + 1:
+        text = text_list(columns, rows, stdout_width())
+    print(f"{title}\n\n{text}\n")
 
 
-def stdout_width() -> int | None:
+def stdout_width() -> int:
     """As wide as the terminal, or wide enough for anything where there is none."""
-    return None if sys.stdout.isatty() else 220
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+
+
+def is_styled() -> bool:
+    """Whether stdout can show bold and underlined text."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import Enum
+import shlex
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,218 +15,278 @@ from tsbench.cli.options import (
     SOME_FAILED,
     DataDir,
     ResultsDir,
+    SplitChoice,
     command,
+    is_styled,
     split_names,
     stdout_width,
 )
-from tsbench.console import say
+from tsbench.console import Meter, say
+from tsbench.disk import save
 from tsbench.errors import UserError
 
 if TYPE_CHECKING:
-    from tsbench.report.records import Collection
-    from tsbench.report.table import Options
+    from tsbench.report.records import Results
+    from tsbench.report.table import Options, Table
 
 
-class Format(str, Enum):
-    """Output format of a table."""
+Format = Literal["markdown", "latex", "csv", "json"]
+ReportFormat = Literal["markdown", "latex", "csv", "json", "html"]
+TableName = Literal[
+    "leaderboard", "main", "time", "memory", "ablation", "datasets", "curves", "pairs", "ranks",
+    "settings", "protocols", "all",
+]  # fmt: skip
+ENDINGS: dict[str, str] = {"markdown": "md", "latex": "tex", "csv": "csv", "json": "json"}
 
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
-    json = "json"
-
-
-class ReportFormat(str, Enum):
-    """Output format of a report: that of its tables, or a page with all of them."""
-
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
-    json = "json"
-    html = "html"
-
-
-class TableName(str, Enum):
-    """Which table."""
-
-    main = "main"
-    time = "time"
-    memory = "memory"
-    ablation = "ablation"
-    datasets = "datasets"
-    curves = "curves"
-    pairs = "pairs"
-    ranks = "ranks"
-    all = "all"
-
-
-class Compare(str, Enum):
-    """What to compare with."""
-
-    paper = "paper"
-    reference = "reference"
-
-
-class Spread(str, Enum):
-    """What stands behind ±."""
-
-    std = "std"
-    ci95 = "ci95"
-    none = "none"
-
-
-class Layout(str, Enum):
-    """What the rows of the main table are."""
-
-    datasets = "datasets"
-    methods = "methods"
+Datasets = Annotated[
+    list[str] | None, typer.Option("--dataset", metavar="NAME", help="Only these data sets.")
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="Only these methods; all: the paper's, every: all, or a family.",
+    ),
+]
+ProtocolName = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol", help="Protocol of the runs, such as exp-ln-100 or exp-ln-100-subject."
+    ),
+]
+Split = Annotated[
+    SplitChoice | None,
+    typer.Option(
+        "--split", help="Only runs with this split. Default: published, where there are such runs."
+    ),
+]
+TextWidth = Annotated[
+    float,
+    typer.Option("--text-width", min=100, help="LaTeX: width of the text; IEEEtran: 516."),
+]
 
 
 @command
 def report(
     format_: Annotated[
         ReportFormat | None,
-        typer.Option("--format", help="None: a table for the terminal; html: a page with all."),
+        typer.Option("--format", help="html: one page with everything. Default: plain text."),
     ] = None,
-    table: Annotated[TableName, typer.Option("--table", help="Which table.")] = TableName.main,
-    compare: Annotated[Compare | None, typer.Option("--compare", help="Beside ours.")] = None,
+    table: Annotated[TableName, typer.Option("--table", help="Which table.")] = "main",
+    compare: Annotated[
+        Literal["paper", "reference"] | None,
+        typer.Option("--compare", help="Add the values to compare with."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="A file, or a folder for --table all and html.")
     ] = None,
-    spread: Annotated[Spread, typer.Option("--spread", help="Behind ±.")] = Spread.std,
-    digits: Annotated[int, typer.Option("--digits", min=0, max=6)] = 2,
-    layout: Annotated[Layout, typer.Option("--layout", help="Rows of the main table.")] = (
-        Layout.datasets
-    ),
-    baseline: Annotated[
-        str, typer.Option("--baseline", metavar="NAME", help="Whom 'pairs' compares with.")
-    ] = "ts-acl",
-    dataset: Annotated[list[str] | None, typer.Option("--dataset", metavar="NAME")] = None,
-    method: Annotated[list[str] | None, typer.Option("--method", metavar="NAME")] = None,
-    protocol: Annotated[
-        str | None, typer.Option("--protocol", help="Such as exp-ln-100 or exp-bn-100.")
+    spread: Annotated[
+        Literal["std", "ci95", "none"], typer.Option("--spread", help="What ± shows.")
+    ] = "std",
+    digits: Annotated[int, typer.Option("--digits", min=0, max=6, help="After the point.")] = 2,
+    layout: Annotated[
+        Literal["methods", "datasets"], typer.Option("--layout", help="Rows of the main table.")
+    ] = "methods",
+    ranks: Annotated[
+        bool | None,
+        typer.Option(
+            "--ranks/--no-ranks", help="Ranks with ties in the main table. Default: in plain text."
+        ),
     ] = None,
+    shared_seeds: Annotated[
+        bool,
+        typer.Option("--shared-seeds", help="Rank over the seeds that all methods have."),
+    ] = False,
+    text_width: TextWidth = 345,
+    baseline: Annotated[
+        str, typer.Option("--baseline", metavar="NAME", help="Reference method for 'pairs'.")
+    ] = "ts-acl",
+    dataset: Datasets = None,
+    method: Methods = None,
+    protocol: ProtocolName = None,
+    split: Split = None,
     data: DataDir = DEFAULT_DATA,
     results: ResultsDir = DEFAULT_RESULTS,
 ) -> None:
-    """Tables of what was run, for a paper, a README or the terminal.
+    """Print tables of finished runs, for the terminal, a paper or a README.
 
     tsbench report --format latex
     tsbench report --table all --format markdown --out tables/
     tsbench report --format html --out report/
     """
-    from tsbench.bench.spec import method_label
-    from tsbench.report import published, render
+    from tsbench.report import published
     from tsbench.report.records import collect
     from tsbench.report.table import Options
-    from tsbench.report.tables import TABLES
+    from tsbench.runs.spec import method_label
 
-    runs = collect(results, protocol, split_names(dataset or []), split_names(method or []))
-    for problem in runs.problems:
-        say(f"notice: {problem}; left out")
-    against = None
-    if compare is Compare.paper:
-        against = published.paper()
-    elif compare is Compare.reference:
-        against = published.reference(runs.protocol)
-    options = Options(digits, against, data, method_label(baseline), spread.value)
-    if format_ is ReportFormat.html:
-        _page(runs, options, spread, out)
+    if format_ is None and out is not None:
+        raise UserError("--out needs a --format")
+    names = split_names(dataset or []), split_names(method or [])
+    runs = collect(results, protocol, *names, split=split)
+    runs.say_problems()
+    against = published.comparison(compare, runs)
+    with_ranks = format_ is None if ranks is None else ranks
+    options = Options(
+        digits, against, data, method_label(baseline), spread, shared_seeds, with_ranks
+    )
+    if format_ == "html":
+        _page([runs, *([] if protocol or split else runs.others)], options, results, out)
         return
-    made = []
-    for name in TABLES if table is TableName.all else [table.value]:
-        try:
-            made.append(TABLES[name](runs, options))
-        except UserError as error:
-            if table is not TableName.all:
-                raise
-            say(f"notice: no table of {name}: {error}")
-    if layout is Layout.methods:
-        made = [render.transposed(t) if t.name == "main" else t for t in made]
-    others = f"; not shown: {', '.join(runs.others)} (--protocol)" if runs.others else ""
-    say(f"protocol {runs.protocol}, {len(runs.groups)} kinds of runs in '{results}'{others}")
-    if format_ is None:
-        if out is not None:
-            raise UserError("--out needs a --format")
-        for each in made:
-            render.terminal(each, spread.value, digits, stdout_width())
-        return
-    renderer, ending = _renderers()[Format(format_.value)]
-    texts = {each.name: renderer(each, spread.value, digits) for each in made}
-    if out is None:
-        print("\n".join(texts.values()), end="")
-        return
-    _write(texts, out, ending, several=table is TableName.all)
+    made = _tables(runs, options, table)
+    if layout == "datasets":
+        made = [_by_dataset(each, options, format_, text_width) for each in made]
+    hidden = ", ".join(name for name in runs.everything if name != runs.protocol)
+    others = f"; not shown: {hidden} (--protocol)" if hidden else ""
+    say(f"protocol {runs.protocol}, {len(runs.datasets)} data set(s) in '{results}'{others}")
+    texts = {each.name: _rendered(each, options, format_, text_width) for each in made}
+    if format_ is not None and out is not None and table == "all":
+        for name, text in texts.items():
+            save(out / f"{name}.{ENDINGS[format_]}", text.encode())
+        say(f"written to '{out}'")
+    else:
+        _print_or_write("\n".join(texts.values()), out)
 
 
 @command
 def verify(
-    format_: Annotated[
-        Format | None, typer.Option("--format", help="None: a table for the terminal.")
-    ] = None,
-    protocol: Annotated[str | None, typer.Option("--protocol")] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Also what was not run.")] = False,
+    format_: Annotated[Format | None, typer.Option("--format", help="Default: plain text.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="A file; needs a --format.")] = None,
+    protocol: ProtocolName = None,
+    all_: Annotated[bool, typer.Option("--all", help="Show also what was not run.")] = False,
     tuned: Annotated[
-        bool, typer.Option("--tuned", help="Our tuned runs, not the default.")
+        bool, typer.Option("--tuned", help="Take our tuned runs, not those with the defaults.")
     ] = False,
+    text_width: TextWidth = 345,
+    rerun: Annotated[
+        str | None,
+        typer.Option(
+            "--rerun",
+            metavar="DATASET/METHOD/SEED",
+            help="Repeat this run and compare its accuracy matrix with the record.",
+        ),
+    ] = None,
+    data: DataDir = DEFAULT_DATA,
     results: ResultsDir = DEFAULT_RESULTS,
 ) -> None:
-    """Every cell of the paper's main and ablation tables against ours.
+    """Compare every cell of the paper's main and ablation tables with ours.
 
     The exit code is 0 when nothing is worse.
+
+    tsbench verify --results results/reference
+    tsbench verify --results results/reference --rerun uwave/er/1234
     """
-    from tsbench.report import published, render
+    from tsbench.report import published
     from tsbench.report.records import collect
+    from tsbench.report.table import Options
     from tsbench.report.verdict import verdict_line, verdict_table, verdicts
 
+    if format_ is None and out is not None:
+        raise UserError("--out needs a --format")
+    if rerun is not None:
+        _rerun(rerun, protocol, data, results)
+        return
     runs = collect(results, protocol)
-    for problem in runs.problems:
-        say(f"notice: {problem}; left out")
+    runs.say_problems()
     judged = verdicts(runs, published.paper(), tuned)
-    shown = verdict_table([j for j in judged if all_ or j.verdict != "not run"])
-    if format_ is None:
-        render.terminal(shown, "std", 2, stdout_width())
+    shown = verdict_table(runs, [j for j in judged if all_ or j.verdict != "not run"])
+    line = verdict_line(judged)
+    text = _rendered(shown, Options(), format_, text_width)
+    if format_ in (None, "markdown"):
+        text += f"\n{line}\n"
     else:
-        print(_renderers()[format_][0](shown, "std", 2), end="")
-    if format_ in (None, Format.markdown):
-        print(f"\n{verdict_line(judged)}")
-    else:
-        say(verdict_line(judged))
+        say(line)
+    _print_or_write(text, out)
     if any(j.verdict == "worse" for j in judged):
         raise typer.Exit(SOME_FAILED)
 
 
-def _page(runs: Collection, options: Options, spread: Spread, out: Path | None) -> None:
+def _rerun(reference: str, protocol: str | None, data: Path, results: Path) -> None:
+    """Repeat one run; exit code 1 if its accuracies differ from the record's."""
+    from tsbench.protocol.rules import DEFAULT
+    from tsbench.runs.machine import Machine, commit
+    from tsbench.runs.rerun import find_record, rerun
+    from tsbench.runs.store import Store
+
+    record = find_record(Store(results), reference, protocol or DEFAULT.name)
+    with Meter(f"repeating {reference}", len(record["result"]["accuracy"])) as meter:
+        found = rerun(
+            record,
+            Machine(data=data, commit=commit()),
+            lambda task, epoch, loss: meter.to(task, meter.total),
+        )
+    before, now = (r["result"]["A_T"] for r in (found.stored, found.repeated))
+    if found.difference == 0:
+        print(f"{reference}: A_T {now:.2f}, the accuracy matrix equals the record's")
+        return
+    print(
+        f"{reference}: A_T {now:.2f}, the record says {before:.2f}; the accuracy matrices differ "
+        f"by up to {found.difference:.2f} points"
+    )
+    cpus = [r["environment"]["cpu"] for r in (found.stored, found.repeated)]
+    if cpus[0] != cpus[1]:
+        print(
+            f"the record is from another CPU ({cpus[0]}, here {cpus[1]}): training by gradient "
+            "descent gives the same bits on the same CPU model only"
+        )
+    raise typer.Exit(SOME_FAILED)
+
+
+def _page(protocols: list[Results], options: Options, results: Path, out: Path | None) -> None:
     from tsbench.report.page.build import page, write_page
 
-    text = page(runs, options, spread.value)
+    text = page(protocols, options, results, shlex.join(["tsbench", *sys.argv[1:]]))
     if out is None:
         print(text, end="")
     else:
         say(f"written to '{write_page(text, out)}'")
 
 
-def _renderers() -> dict[Format, tuple[Callable[..., str], str]]:
-    """How to write a format, and the ending of its files."""
-    from tsbench.report import render
+def _tables(runs: Results, options: Options, wanted: TableName) -> list[Table]:
+    from tsbench.report.tables import TABLES
 
-    return {
-        Format.markdown: (render.markdown, "md"),
-        Format.latex: (render.latex, "tex"),
-        Format.csv: (render.as_csv, "csv"),
-        Format.json: (render.as_json, "json"),
-    }
+    if wanted != "all":
+        return [TABLES[wanted](runs, options)]
+    made = []
+    for name, make in TABLES.items():
+        try:
+            made.append(make(runs, options))
+        except UserError as error:
+            say(f"notice: no table of {name}: {error}")
+    return made
 
 
-def _write(texts: dict[str, str], out: Path, ending: str, several: bool) -> None:
-    try:
-        if several:
-            out.mkdir(parents=True, exist_ok=True)
-            for name, text in texts.items():
-                (out / f"{name}.{ending}").write_text(text, encoding="utf-8")
-        else:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text("\n".join(texts.values()), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write '{out}': {error.strerror}") from error
-    say(f"written to '{out}'")
+def _by_dataset(
+    table: Table, options: Options, kind: ReportFormat | None, text_width: float
+) -> Table:
+    """The main table with data sets as rows, unless that is too wide for LaTeX."""
+    from tsbench.report import latex
+    from tsbench.report.render import transposed
+
+    if table.name != "main":
+        return table
+    turned = transposed(table)
+    if kind == "latex" and not latex.fits(turned, options.spread, options.digits, text_width):
+        say("notice: with data sets as rows the table is too wide; methods are rows")
+        return table
+    return turned
+
+
+def _rendered(table: Table, options: Options, kind: ReportFormat | None, text_width: float) -> str:
+    from tsbench.report import latex, layout, render
+
+    spread, digits = options.spread, options.digits
+    if kind is None:
+        return layout.terminal(table, spread, digits, stdout_width(), is_styled())
+    if kind == "latex":
+        return latex.latex(table, spread, digits, text_width)
+    renderers = {"markdown": render.markdown, "csv": render.as_csv, "json": render.as_json}
+    return renderers[kind](table, spread, digits)
+
+
+def _print_or_write(text: str, out: Path | None) -> None:
+    if out is None:
+        print(text, end="")
+    else:
+        save(out, text.encode())
+        say(f"written to '{out}'")

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tsbench.cli.executors import (
-    Address,
-    CpusPerRun,
-    Device,
-    ExecutorChoice,
-    ExecutorOption,
-    GpusPerRun,
-    Jobs,
-    Running,
-    SlurmOptions,
-    Threads,
-    Timeout,
-    choose_executor,
-)
+from tsbench.cli.executors import with_options
 from tsbench.cli.options import (
     DEFAULT_DATA,
     DEFAULT_RESULTS,
@@ -31,70 +19,47 @@ from tsbench.cli.options import (
     ResultsDir,
     command,
     print_table,
-    split_names,
 )
-from tsbench.cli.run import Datasets, Epochs, Methods, Norm, NormOption, SeedCount, Seeds
+from tsbench.cli.run import Matrix, run_specs
 from tsbench.console import say
-from tsbench.errors import UserError
+from tsbench.executors.base import ExecutorOptions
 
 if TYPE_CHECKING:
-    from tsbench.bench.tune import Study
+    from tsbench.tuning.tune import Study
 
 
 @command
+@with_options
 def tune(
-    method: Methods = None,
-    dataset: Datasets = None,
-    seeds: SeedCount = None,
-    seed: Seeds = None,
-    epochs: Epochs = 100,
-    norm: NormOption = Norm.ln,
+    matrix: Matrix,
     full: Annotated[
-        bool, typer.Option("--full", help="All of the grid, not one hyper-parameter at a time.")
+        bool, typer.Option("--full", help="Try the whole grid, not one hyper-parameter at a time.")
     ] = False,
-    device: Device = "auto",
-    jobs: Jobs = None,
-    threads: Threads = 1,
-    executor: ExecutorOption = ExecutorChoice.local,
-    address: Address = None,
-    cpus_per_run: CpusPerRun = None,
-    gpus_per_run: GpusPerRun = None,
-    slurm: SlurmOptions = None,
+    *,
+    executor: ExecutorOptions,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try failed trials again.")
+        bool, typer.Option("--retry-failed", help="Repeat failed trials.")
     ] = False,
-    timeout: Timeout = None,
     as_json: Json = False,
     data: DataDir = DEFAULT_DATA,
     results: ResultsDir = DEFAULT_RESULTS,
 ) -> None:
-    """Choose hyper-parameters on the validation stream, per seed, for ``tsbench run --tuned``.
+    """Choose hyper-parameters on the validation stream, per seed, for run --tuned.
 
     tsbench tune --method er,dt2w --dataset uwave --seeds 5
     tsbench run --method er,dt2w --dataset uwave --seeds 5 --tuned
     """
-    from tsbench.bench.names import choose_datasets, choose_seeds
-    from tsbench.learn.catalogue import expand
+    executor.prepare()
+    from tsbench.runs.store import TUNED, Store
+    from tsbench.tuning.tune import make_studies
+    from tsbench.tuning.tune import tune as search
 
-    if epochs < 1:
-        raise UserError("--epochs must be at least 1")
-    where = choose_executor(executor, jobs, address, cpus_per_run, gpus_per_run, slurm)
-    running = Running(data, results, where, device, threads, timeout, retry_failed=retry_failed)
-    methods = expand(split_names(method or ["all"]))
-    datasets = choose_datasets(split_names(dataset or []), data)
-    running.warm_up()
-    from tsbench.bench.choice import FOLDER
-    from tsbench.bench.plan import Request, loadable, make_specs
-    from tsbench.bench.store import Store
-    from tsbench.bench.tune import make_studies
-    from tsbench.bench.tune import tune as search
-
-    chosen_seeds = choose_seeds(seeds, seed or [])
-    usable = loadable(methods)
-    request = Request(usable, datasets, chosen_seeds, stream="val", epochs=epochs, norm=norm.value)
-    studies = make_studies(make_specs(request, data), full)
-    store = Store(results)
-    search(studies, store, running.drive)
+    found = matrix.plan("val", data)
+    studies = make_studies(found.specs, full)
+    run_all = partial(
+        run_specs, data=data, results=results, executor=executor, retry_failed=retry_failed
+    )
+    search(studies, Store(results), run_all)
     rows = [_row(study, results) for study in studies]
     if as_json:
         print(json.dumps(rows, indent=1))
@@ -102,23 +67,23 @@ def tune(
         _print_rows(rows)
     failed = sum(row["failed"] for row in rows)
     trouble = f", {failed} trial(s) FAILED" if failed else ""
-    where_to = f" in '{results / FOLDER}'; use them with: tsbench run --tuned" if rows else ""
+    where_to = f" in '{results / TUNED}'; use them with: tsbench run --tuned" if rows else ""
     say(f"{sum(row['file'] is not None for row in rows)} chosen{trouble}{where_to}")
-    if failed or usable != methods:
+    if failed or found.refused:
         raise typer.Exit(SOME_FAILED)
 
 
 def _row(study: Study, results: Path) -> dict[str, Any]:
-    """What came of a search."""
-    from tsbench.bench.choice import choice_path
+    """The outcome of a search."""
+    from tsbench.tuning.chosen import choice_path
 
     choice = study.choice()
     return {
         "method": study.spec.label,
         "dataset": study.spec.dataset,
         "seed": study.spec.seed,
-        "chosen": dict(choice.best.values) if choice else None,
-        "A_T": choice.best.score if choice else None,
+        "chosen": choice["chosen"] if choice else None,
+        "A_T": choice["A_T"] if choice else None,
         "trials": len(study.tried),
         "failed": sum(trial.score is None for trial in study.tried.values()),
         "full": study.full,

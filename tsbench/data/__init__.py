@@ -1,1 +1,1 @@
-"""Cards, downloads, prepared arrays on disk, splits, class orders and task streams."""
+"""Data sets: cards, downloads, and prepared arrays on disk."""

@@ -1,7 +1,8 @@
-"""What is known of a data set before any of it is on the machine."""
+"""The card of a data set: what is known about it before any of it is on the machine."""
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,38 +11,38 @@ from typing import TYPE_CHECKING, Literal
 from tsbench.errors import UserError
 
 if TYPE_CHECKING:
-    from tsbench.data.arrays import Splits
     from tsbench.data.raw import RawFiles
+    from tsbench.protocol.samples import Splits
 
 InputNorm = Literal["layer", "instance", "none"]
 Tick = Callable[[int, int], None]
-"""Called with (done, total) while something long goes on."""
+"""Called with (done, total) during a long operation."""
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file to download, with the places it can be had from, best first."""
+    """One file to download, with its sources, best first."""
 
     name: str
     urls: tuple[str, ...]
     size: int
-    """Bytes; a close guess where the publisher re-packs."""
+    """Bytes; an estimate if the publisher re-packs the file."""
     sha256: str | None = None
     strict: bool = False
     """A wrong digest is an error. Otherwise it is a warning: publishers re-pack archives, and the
-    digest of the prepared arrays is what decides."""
+    digest of the prepared arrays decides."""
     alternatives: tuple[RemoteFile, ...] = ()
-    """Other files that hold the same data, for when no place has this one."""
+    """Other files with the same data, in case no source has this one."""
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Many small files whose names and digests stand in one published list (``sha256  path``)."""
+    """Many small files whose names and digests are in one published list (``sha256  path``)."""
 
     roots: tuple[str, ...]
     sums: str
     wanted: str
-    """Regular expression that the wanted paths match in full."""
+    """Regular expression for the whole path of a wanted file."""
     count: int
     size: int
     """Bytes of all wanted files together."""
@@ -52,9 +53,9 @@ class Origin:
     """Where somebody's own data set comes from."""
 
     path: str
-    """``file.py:name`` or the path of a YAML card, in full."""
+    """``file.py:name`` or a YAML card, as an absolute path."""
     digest: str = ""
-    """Over the files it is made from; empty where it is made anew each time."""
+    """Digest of the files it is made from; empty if it is generated at every use."""
 
 
 @dataclass(frozen=True)
@@ -69,34 +70,39 @@ class Card:
     input_norm: InputNorm
     dropout: float
     memory_per_class: int
-    """The published constant 'samples per class'; 5 % of it, a class, is the replay budget."""
+    """The published constant 'samples per class'; 5 % of it per class is the replay budget."""
     licence: str = ""
     citation: str = ""
     page: str = ""
-    """Where a person finds the data by hand."""
+    """Web page where people find the data."""
     prepare: Callable[[RawFiles, Tick], Splits] | None = None
     generate: Callable[[], Splits] | None = None
-    """For data that is computed, not downloaded."""
+    """For data that is generated, not downloaded."""
     files: tuple[RemoteFile, ...] = ()
     listing: Listing | None = None
     inner_archive: str = ""
-    """Name of a zip inside the zip, tried first when looking for files."""
+    """Name of a zip inside the zip; files are looked up there first."""
     digests: Mapping[str, str] = field(default_factory=dict)
-    """Known digests of prepared splits, of the complete official data."""
+    """Known digests of the prepared splits, for the complete official data."""
     published_counts: Mapping[str, int] = field(default_factory=dict)
     """Samples per split when complete."""
+    own_test_subjects: bool = False
+    """The official test set is of people who are not in the training data: a split by subject keeps
+    it."""
+    recordings: str = ""
+    """What the recordings of the prepared samples are, in words; empty if they have none."""
     origin: Origin | None = None
     """For data sets that are not part of an installed package."""
 
     def __post_init__(self) -> None:
         both = self.prepare is not None and self.generate is not None
         neither = self.prepare is None and self.generate is None
-        if both or (neither and self.origin is None):  # of what is prepared, neither is needed
+        if both or (neither and self.origin is None):  # prepared data needs neither
             raise UserError(f"data set '{self.name}': give either prepare or generate, not both")
 
     @property
     def reference(self) -> str:
-        """What to call it on the command line."""
+        """Its name on the command line."""
         return self.name if self.origin is None else shlex.quote(self.origin.path)
 
     @property
@@ -105,16 +111,20 @@ class Card:
         return len(self.class_names)
 
     @property
-    def tasks(self) -> int:
-        """Number of tasks of two classes each, over both streams."""
-        return self.classes // 2
+    def official_digest(self) -> str:
+        """Digest of the complete official data; empty unless that of every split is known."""
+        splits = [name for name in ("train", "val", "test") if name in self.published_counts]
+        if not splits or any(name not in self.digests for name in splits):
+            return ""
+        text = "\n".join(f"{name} {self.digests[name]}" for name in splits)  # as Splits.digest
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def download_bytes(self) -> int:
-        """What a full download weighs."""
+        """Size of a full download."""
         return sum(f.size for f in self.files) + (self.listing.size if self.listing else 0)
 
     def prepared_bytes(self) -> int:
-        """What the prepared arrays weigh when complete (float32, labels and subjects)."""
+        """Size of the complete prepared arrays (float32, labels and subjects)."""
         total = sum(self.published_counts.values())
         return total * (4 * self.channels * self.length + 8 + 4)

@@ -1,7 +1,7 @@
-"""Fetching files over HTTP: several sources, resume, retries, digests.
+"""Downloads files over HTTP: several sources, resume, retries, digests.
 
 A file is written to ``NAME.part`` with a note of where it comes from, and gets its name when it is
-whole and verified. A broken download goes on where it stopped if the server allows it.
+whole and verified. A broken download resumes if the server allows it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tsbench import __version__
-from tsbench.console import Meter, amount, say
+from tsbench.console import Meter, say
 from tsbench.data.card import RemoteFile
 from tsbench.data.raw import ZIP_FAULTS
 from tsbench.errors import UserError
 
 CHUNK = 1 << 18
 FINAL = {400, 401, 403, 404, 405, 410, 451}
-"""HTTP answers that asking again does not change."""
+"""HTTP errors for which trying again does not help."""
 
 
 class SourceFailed(Exception):
-    """One source did not give the file; ``again`` tells whether to ask it once more."""
+    """One source did not deliver the file; ``again`` says whether to try it once more."""
 
     def __init__(self, reason: str, again: bool) -> None:
         super().__init__(reason)
@@ -42,27 +43,32 @@ class SourceFailed(Exception):
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file that is whole on this disk."""
+    """A complete file on this disk."""
 
     name: str
     size: int
     sha256: str
     expected: bool | None
-    """Whether the digest is the published one; None where none is published."""
+    """Whether the digest is the published one; None if none is published."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the manifest."""
+        about = {"name": self.name, "sha256": self.sha256, "bytes": self.size}
+        return {**about, "as_published": self.expected}
 
 
 @dataclass(frozen=True)
 class Fetcher:
-    """How patiently to download."""
+    """Downloads, with limits on retries and waiting."""
 
     tries: int = 4
     backoff: float = 1.0
     timeout: float = 30.0
     parallel: int = 8
     fresh: bool = False
-    """Fetch anew what is there, unless a strict digest says that it is right."""
+    """Download again what is there, unless a strict digest confirms it."""
     stop: threading.Event = field(default_factory=threading.Event, init=False, compare=False)
-    """Set to make all downloads end soon."""
+    """Set it to make all downloads stop soon."""
 
     def fetch_all(self, files: list[RemoteFile], folder: Path, meter: Meter) -> list[Fetched]:
         """Every file, several at a time; the first failure or Ctrl-C ends them all."""
@@ -84,7 +90,7 @@ class Fetcher:
         for candidate in (file, *file.alternatives):
             target = folder / candidate.name
             if target.exists():
-                have = _finished(candidate, target)
+                have = identify(candidate, target)
                 if have.expected or not (candidate.strict or self.fresh):
                     meter.correct_total(have.size - candidate.size)
                     meter.advance(have.size, fresh=False)
@@ -102,13 +108,13 @@ class Fetcher:
         for attempt in range(1, self.tries + 1):
             try:
                 size = self._download(url, target, meter)
-                meter.correct_total(size - file.size)
                 try:
-                    return _accept(file, target)
+                    fetched = _accept(file, target)
                 except SourceFailed:
-                    meter.correct_total(file.size - size)
                     meter.advance(-size)
                     raise
+                meter.correct_total(size - file.size)
+                return fetched
             except SourceFailed as failure:
                 if not failure.again or attempt == self.tries or self.stop.is_set():
                     raise
@@ -135,7 +141,7 @@ class Fetcher:
                 if (error.headers.get("Content-Range") or "") == f"bytes */{have}":
                     meter.advance(have, fresh=False)
                     return have  # nothing was missing
-                part.unlink(missing_ok=True)  # longer than the file: start anew
+                part.unlink(missing_ok=True)  # longer than the file: start again
             reason = f"HTTP {error.code} {error.reason}"
             raise SourceFailed(reason, again=error.code not in FINAL) from error
         except urllib.error.URLError as error:
@@ -161,33 +167,32 @@ class Fetcher:
         span = answer.headers.get("Content-Range") or ""
         if resumed and not (span.startswith(f"bytes {have}-") and span.endswith(f"/{known_total}")):
             part.unlink(missing_ok=True)
-            raise SourceFailed("the server resumed another file or another place", again=True)
+            raise SourceFailed("the server resumed another file or position", again=True)
         validator = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
         if not resumed:
             have = 0
         length = answer.headers.get("Content-Length")
         total = have + int(length) if length else None
         origin = {"url": url, "validator": validator, "total": total}
-        counted = fresh = 0
+        received = 0
+        meter.advance(have, fresh=False)
         try:
             with _disk(part), part.open("ab" if resumed else "wb") as out:
                 if not resumed:
                     note.write_text(json.dumps(origin))
-                meter.advance(have, fresh=False)
-                counted += have
                 while chunk := _read(answer):
                     out.write(chunk)
+                    received += len(chunk)
                     meter.advance(len(chunk))
-                    fresh += len(chunk)
-                    counted += len(chunk)
                     if self.stop.is_set():
                         raise SourceFailed("stopped", again=False)
-            if total is not None and counted < total:
-                raise SourceFailed(f"connection lost at {counted} of {total} bytes", again=True)
-            return counted
+            size = have + received
+            if total is not None and size < total:
+                raise SourceFailed(f"connection lost at {size} of {total} bytes", again=True)
+            return size
         except BaseException:
-            meter.advance(-fresh)  # the next try counts what is kept
-            meter.advance(fresh - counted, fresh=False)
+            meter.advance(-received)  # the next try counts what is kept
+            meter.advance(-have, fresh=False)
             raise
 
 
@@ -212,21 +217,20 @@ def _resumable(part: Path, note: Path, url: str) -> tuple[int, str, int | None]:
 
 def _accept(file: RemoteFile, target: Path) -> Fetched:
     """Verify a complete part and give it its name."""
-    part = _part(target)
-    fetched = _finished(file, part)
+    part, note = _part(target), _note(target)
+    fetched = identify(file, part)
+    problem = None
     if file.name.endswith(".zip") and not fetched.expected:
         problem = _zip_problem(part)
-        if problem:
-            _discard(target)
-            raise SourceFailed(problem, again=True)
-    if fetched.expected is False and file.strict:
-        _discard(target)
-        raise SourceFailed(
-            f"wrong SHA-256 {fetched.sha256}, expected {file.sha256}: damaged on the way?",
-            again=True,
-        )
+    if problem is None and file.strict and fetched.expected is False:
+        known = f"expected {file.sha256}: damaged during the download?"
+        problem = f"wrong SHA-256 {fetched.sha256}, {known}"
+    if problem is not None:
+        part.unlink(missing_ok=True)
+        note.unlink(missing_ok=True)
+        raise SourceFailed(problem, again=True)
     part.replace(target)
-    _note(target).unlink(missing_ok=True)
+    note.unlink(missing_ok=True)
     if fetched.expected is False:
         say(
             f"warning: {file.name} has SHA-256 {fetched.sha256}, known is {file.sha256}: "
@@ -236,7 +240,7 @@ def _accept(file: RemoteFile, target: Path) -> Fetched:
 
 
 def _zip_problem(path: Path) -> str | None:
-    """What is wrong with an archive that no digest vouches for."""
+    """What is wrong with an archive that has no known digest."""
     try:
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
@@ -245,12 +249,8 @@ def _zip_problem(path: Path) -> str | None:
     return f"'{damaged}' in it is damaged" if damaged else None
 
 
-def _discard(target: Path) -> None:
-    _part(target).unlink(missing_ok=True)
-    _note(target).unlink(missing_ok=True)
-
-
-def _finished(file: RemoteFile, path: Path) -> Fetched:
+def identify(file: RemoteFile, path: Path) -> Fetched:
+    """A complete file, compared with what is published about it."""
     digest, size = hash_file(path)
     expected = None if file.sha256 is None else digest == file.sha256
     return Fetched(file.name, size, digest, expected)
@@ -276,22 +276,13 @@ def _read(answer: http.client.HTTPResponse) -> bytes:
 
 @contextlib.contextmanager
 def _disk(path: Path) -> Iterator[None]:
-    """Faults of the disk are the user's to mend, and no reason to ask another source."""
+    """Errors of the disk are for the user to fix; another source would not help."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise UserError(
                 f"the disk is full while writing '{path}'; free some space and run the same "
-                "command again: it goes on where it stopped"
+                "command again: it resumes"
             ) from error
         raise UserError(f"cannot write '{path}': {error.strerror or error}") from error
-
-
-def expect_space(folder: Path, needed: int, free: int) -> None:
-    """Raise before starting if ``needed`` bytes do not fit."""
-    if free < needed:
-        raise UserError(
-            f"'{folder}' has {amount(free)} free, {amount(needed)} needed; "
-            "free some space or choose another place with --data"
-        )

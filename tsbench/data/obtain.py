@@ -1,28 +1,25 @@
-"""From a name to prepared arrays: download or take what is on disk, prepare, store."""
+"""From a name to prepared arrays: download or use files on disk, prepare, store."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import time
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tsbench.console import Meter, amount, duration, say
-from tsbench.data.arrays import Splits, finish
 from tsbench.data.card import Card, Listing, RemoteFile
-from tsbench.data.download import Fetched, Fetcher, expect_space, hash_file
-from tsbench.data.prepared import (
-    NewerSchema,
-    authenticity,
-    home,
-    read_manifest,
-    save,
-)
+from tsbench.data.download import Fetched, Fetcher, identify
+from tsbench.data.finish import finish
+from tsbench.data.manifest import NewerSchema, home, read_manifest
+from tsbench.data.prepared import authenticity, save
 from tsbench.data.raw import RawFiles
 from tsbench.disk import locked
 from tsbench.errors import UserError
+from tsbench.protocol.samples import Splits
 
 
 def obtain(
@@ -39,31 +36,34 @@ def obtain(
     """
     if card.generate is not None:
         raise UserError(f"{card.name} is built in: there is nothing to download")
-    folder = home(root, card)
-
-    def waiting() -> None:
-        say(f"{card.name}: another process is at it, waiting")
-
     manifest = None if force else _already_prepared(card, root)
     if manifest is not None:
         return manifest
     try:
-        with locked(folder / ".lock", waiting):
+        with preparing(card, root):
             manifest = None if force else _already_prepared(card, root)
             if manifest is not None:
                 return manifest
-            if source is None:
-                patience = fetcher or Fetcher()
-                files = _download(card, folder, replace(patience, fresh=force))
-                return _prepare(card, root, folder / "raw", files)
-            return _prepare(card, root, source, None)
+            if source is not None:
+                return _prepare(card, root, source, None)
+            folder = home(root, card)
+            files = _download(card, folder, replace(fetcher or Fetcher(), fresh=force))
+            return _prepare(card, root, folder / "raw", files)
     except OSError as error:
         reason = error.strerror or error
         raise UserError(f"{card.name}: cannot use '{error.filename}': {reason}") from error
 
 
+def preparing(card: Card, root: Path) -> AbstractContextManager[None]:
+    """Hold the lock of a data set that is being prepared."""
+    return locked(
+        home(root, card) / ".lock",
+        lambda: say(f"{card.name}: waiting: another process prepares it"),
+    )
+
+
 def _already_prepared(card: Card, root: Path) -> dict[str, Any] | None:
-    """The manifest, told; a broken one counts as none."""
+    """The manifest, with a message about it; a broken one counts as missing."""
     try:
         manifest = read_manifest(card, root)
     except NewerSchema:
@@ -95,9 +95,9 @@ def _prepare(
 def keep(
     card: Card, splits: Splits, sources: list[dict[str, Any]], root: Path, started: float
 ) -> dict[str, Any]:
-    """Store what has been read, and tell what it is."""
+    """Store what was read, and print what it is."""
     size = sum(a.nbytes for _, split in splits.items() for a in split.arrays().values())
-    expect_space(root, size, shutil.disk_usage(root).free)
+    _expect_space(root, size)
     manifest = save(card, splits, sources, root)
     counts = " / ".join(f"{len(split)} {name}" for name, split in splits.items())
     say(f"{card.name}: prepared {counts} in {duration(time.monotonic() - started)}")
@@ -105,7 +105,7 @@ def keep(
         if count:
             say(f"{card.name}: {note.replace('_', ' ')}: {count}")
     if not splits.coverage.complete:
-        say(f"{card.name}: notice: partial data, {splits.coverage}; every result is marked so")
+        say(f"{card.name}: notice: partial data, {splits.coverage}; results will be marked")
     elif card.origin is None:
         say(f"{card.name}: {authenticity(card, manifest)}")
     return manifest
@@ -113,19 +113,16 @@ def keep(
 
 def _local_sources(card: Card, raw: RawFiles) -> list[dict[str, Any]]:
     """The archives that were read, with their digests; loose files go by their folder's name."""
-    known = {f.name: f.sha256 for file in card.files for f in (file, *file.alternatives)}
+    known = {f.name: f for file in card.files for f in (file, *file.alternatives)}
     sources = []
     for path in sorted(raw.archives_read):
-        digest, size = hash_file(path)
-        expected = known.get(path.name)
-        as_published = None if expected is None else digest == expected
-        sources.append(
-            {"name": path.name, "sha256": digest, "bytes": size, "as_published": as_published}
-        )
-        if as_published is False:
+        file = known.get(path.name, RemoteFile(path.name, (), 0))
+        found = identify(file, path)
+        sources.append(found.as_dict())
+        if found.expected is False:
             say(
-                f"{card.name}: warning: {path.name} has SHA-256 {digest}, known is {expected}: "
-                "re-packed? The digest of the prepared arrays decides."
+                f"{card.name}: warning: {path.name} has SHA-256 {found.sha256}, known is "
+                f"{file.sha256}: re-packed? The digest of the prepared arrays decides."
             )
     return sources or [{"name": raw.path.resolve().name}]
 
@@ -134,7 +131,7 @@ def _download(card: Card, folder: Path, fetcher: Fetcher) -> list[Fetched]:
     raw = folder / "raw"
     have = sum(p.stat().st_size for p in raw.rglob("*") if p.is_file()) if raw.exists() else 0
     needed = max(card.download_bytes - have, 0) + card.prepared_bytes()
-    expect_space(folder, needed, shutil.disk_usage(folder).free)
+    _expect_space(folder, needed)
     say(f"{card.name}: {amount(card.download_bytes)} from {card.page}; licence: {card.licence}")
     try:
         files = list(card.files)
@@ -147,11 +144,20 @@ def _download(card: Card, folder: Path, fetcher: Fetcher) -> list[Fetched]:
         if not str(error).startswith("no source has"):
             raise UserError(f"{card.name}: {error}") from error
         raise UserError(
-            f"{card.name}: {error}\n"
-            f"Get it by hand from {card.page} and go on with: "
+            f"{card.name}: {error}; download it by hand from {card.page}, then run: "
             f"tsbench download {card.name} --from FOLDER"
         ) from error
     return fetched
+
+
+def _expect_space(folder: Path, needed: int) -> None:
+    """Raise before starting if ``needed`` bytes do not fit."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise UserError(
+            f"'{folder}' has {amount(free)} free, {amount(needed)} needed; "
+            "free some space or choose another place with --data"
+        )
 
 
 def _listed(listing: Listing, raw: Path, fetcher: Fetcher) -> list[RemoteFile]:
@@ -164,7 +170,7 @@ def _listed(listing: Listing, raw: Path, fetcher: Fetcher) -> list[RemoteFile]:
     except UserError as error:
         if not path.exists():
             raise
-        say(f"{error}; going on with the list from before")
+        say(f"{error}; using the earlier list")
     wanted = re.compile(listing.wanted)
     files = []
     for line in path.read_text(errors="replace").splitlines():
@@ -183,7 +189,4 @@ def _summary(fetched: list[Fetched]) -> list[dict[str, Any]]:
     if len(fetched) > 20:
         size = sum(f.size for f in fetched)
         return [{"name": f"{len(fetched)} files", "bytes": size, "as_published": True}]
-    return [
-        {"name": f.name, "sha256": f.sha256, "bytes": f.size, "as_published": f.expected}
-        for f in fetched
-    ]
+    return [f.as_dict() for f in fetched]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 import uuid
 from dataclasses import asdict, dataclass
@@ -20,32 +19,24 @@ from typing import Any
 import numpy as np
 
 from tsbench import __version__
-from tsbench.data.arrays import Coverage, Split, Splits, class_counts, finish, usable_classes
-from tsbench.data.card import Card, Origin
+from tsbench.data.card import Card
+from tsbench.data.finish import finish
+from tsbench.data.manifest import SCHEMA, STORED, STORED_IF_SET, home, read_manifest
+from tsbench.data.raw import ZIP_FAULTS
 from tsbench.disk import write_whole
 from tsbench.errors import UserError
-
-SCHEMA = 1
-KEYS = {"splits", "digest", "complete", "coverage", "notes", "folder", "shape", "unexpected_counts"}
-NAME = re.compile(r"\w[\w.-]{0,63}")
-"""Names of data sets: they are names of folders, too."""
-STORED = (
-    "title",
-    "channels",
-    "length",
-    "class_names",
-    "input_norm",
-    "dropout",
-    "memory_per_class",
-    "licence",
-    "citation",
-    "page",
+from tsbench.protocol.rules import memory_budget
+from tsbench.protocol.samples import (
+    Coverage,
+    Split,
+    Splits,
+    class_counts,
+    update_digest,
+    usable_classes,
 )
-"""What a manifest keeps of the card of somebody's own data set."""
 
-
-class NewerSchema(UserError):
-    """Written by a tsbench that knows more than this one."""
+EXTRAS = ("subject", "recording")
+"""Arrays that a split may have."""
 
 
 @dataclass(frozen=True)
@@ -57,26 +48,50 @@ class Dataset:
     manifest: dict[str, Any]
 
     @property
+    def name(self) -> str:
+        """The name of the data set."""
+        return self.card.name
+
+    @property
+    def classes(self) -> int:
+        """Classes of the complete data set."""
+        return self.card.classes
+
+    @property
     def digest(self) -> str:
         """Digest over all prepared arrays."""
         return str(self.manifest["digest"])
 
     @property
     def complete(self) -> bool:
-        """Whether all of the official data is there."""
+        """Whether the official data is complete."""
         return bool(self.manifest["complete"])
 
     @property
+    def own_test_subjects(self) -> bool:
+        """Whether the official test set is of people who are not in the training data."""
+        return self.card.own_test_subjects
+
+    @property
+    def recordings(self) -> str:
+        """What the recordings are, in words; empty where they are not known."""
+        return self.card.recordings
+
+    @property
+    def reference(self) -> str:
+        """What the data set is called on the command line."""
+        return self.card.reference
+
+    def budget(self, classes: int) -> int:
+        """Samples that a replay method may keep in a stream of so many classes."""
+        return memory_budget(self.card.memory_per_class, classes)
+
+    @property
     def usable(self) -> list[int]:
-        """Classes with samples enough to learn and test."""
+        """Classes with enough samples to learn and test."""
         counts = {name: s["per_class"] for name, s in self.manifest["splits"].items()}
         train = np.array(counts["train"]) + np.array(counts.get("val", 0))
         return usable_classes(train, np.array(counts["test"]))
-
-
-def home(root: Path, card: Card) -> Path:
-    """The folder of a data set."""
-    return root / card.name
 
 
 def data_digest(card: Card, splits: Splits) -> str:
@@ -95,6 +110,7 @@ def describe(card: Card, splits: Splits, sources: list[dict[str, Any]]) -> dict[
             "samples": len(split),
             "per_class": class_counts(split, card.classes).tolist(),
             "digest": split.digest(),
+            **_recording_digest(split),
         }
         for name, split in splits.items()
     }
@@ -106,6 +122,7 @@ def describe(card: Card, splits: Splits, sources: list[dict[str, Any]]) -> dict[
     own = {}
     if card.origin is not None:
         kept = {key: getattr(card, key) for key in STORED}
+        kept |= {key: value for key in STORED_IF_SET if (value := getattr(card, key))}
         own = {"origin": asdict(card.origin), "card": {**kept, "class_names": [*card.class_names]}}
     return {
         "schema": SCHEMA,
@@ -124,8 +141,17 @@ def describe(card: Card, splits: Splits, sources: list[dict[str, Any]]) -> dict[
     }
 
 
+def _recording_digest(split: Split) -> dict[str, str]:
+    """The digest of the recordings, where there are any; that of the samples leaves them out."""
+    if split.recording is None:
+        return {}
+    h = hashlib.sha256()
+    update_digest(h, "recording", split.recording)
+    return {"recording_digest": h.hexdigest()}
+
+
 def save(card: Card, splits: Splits, sources: list[dict[str, Any]], root: Path) -> dict[str, Any]:
-    """Write arrays and manifest; an earlier version is replaced at once and then removed."""
+    """Write arrays and manifest; an earlier version is replaced atomically and then removed."""
     folder = home(root, card)
     manifest = describe(card, splits, sources)
     manifest["folder"] = f"arrays-{uuid.uuid4().hex[:12]}"
@@ -161,61 +187,8 @@ def remove_leftovers(folder: Path, keep: str) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def read_manifest(card: Card, root: Path) -> dict[str, Any] | None:
-    """The manifest, or None when the data set is not prepared."""
-    path = home(root, card) / "manifest.json"
-    again = f"prepare it again: tsbench download {card.reference} --force"
-    try:
-        manifest = json.loads(path.read_text())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise UserError(f"'{path}' cannot be read ({error}); {again}") from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("schema"), int):
-        raise UserError(f"'{path}' is not a manifest; {again}")
-    if manifest["schema"] > SCHEMA:
-        raise NewerSchema(
-            f"{card.name} was prepared by a newer tsbench ({manifest.get('tsbench')}); "
-            f"update tsbench, or {again}"
-        )
-    if not manifest.keys() >= KEYS or not (path.parent / str(manifest["folder"])).is_dir():
-        raise UserError(f"what '{path}' tells of is incomplete; {again}")
-    return manifest
-
-
-def stored_card(name: str, root: Path) -> Card | None:
-    """The card of somebody's own data set that is prepared under ``root``, or None."""
-    if not NAME.fullmatch(name):
-        return None
-    path = root / name / "manifest.json"
-    try:
-        manifest = json.loads(path.read_text())
-        if not isinstance(manifest, dict) or "card" not in manifest:
-            return None
-        about = {key: manifest["card"][key] for key in STORED}
-        about["class_names"] = tuple(about["class_names"])
-        return Card(name=name, origin=Origin(**manifest["origin"]), **about)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UserError(f"'{path}' cannot be read ({error}); remove it") from error
-
-
-def stored_names(root: Path) -> list[str]:
-    """People's own data sets that are prepared under ``root``."""
-    names = sorted(path.parent.name for path in root.glob("*/manifest.json"))
-    return [name for name in names if _is_own(name, root)]
-
-
-def _is_own(name: str, root: Path) -> bool:
-    try:
-        return stored_card(name, root) is not None
-    except UserError:
-        return False
-
-
 def load(card: Card, root: Path) -> Dataset:
-    """The data set from disk, memory-mapped; generated on the spot if it is that kind."""
+    """The data set from disk, memory-mapped; generated data is generated now."""
     if card.generate is not None:
         splits = finish(card, card.generate())
         return Dataset(card, splits, describe(card, splits, sources=[]))
@@ -229,7 +202,7 @@ def load(card: Card, root: Path) -> Dataset:
             newer = read_manifest(card, root)
             if newer is None or newer == manifest:
                 raise
-            manifest = newer  # prepared anew between the two reads
+            manifest = newer  # prepared again between the two reads
 
 
 def _load_arrays(card: Card, root: Path, manifest: dict[str, Any]) -> Dataset:
@@ -237,41 +210,53 @@ def _load_arrays(card: Card, root: Path, manifest: dict[str, Any]) -> Dataset:
     splits = {
         name: _load_split(card, folder, name, about) for name, about in manifest["splits"].items()
     }
-    coverage = Coverage(**manifest["coverage"])
+    coverage = coverage_of(manifest)
     return Dataset(card, Splits(**splits, coverage=coverage, notes=manifest["notes"]), manifest)
+
+
+def coverage_of(manifest: dict[str, Any]) -> Coverage:
+    """How much of the official data was prepared."""
+    about = manifest["coverage"]
+    return Coverage(about["found"], about["expected"], about["unit"])
 
 
 def _load_split(card: Card, folder: Path, name: str, about: dict[str, Any]) -> Split:
     def array(kind: str) -> np.ndarray:
         path = folder / f"{name}.{kind}.npy"
-        loaded: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not path.is_file():  # a pipe would wait for ever
+            raise OSError(f"'{path.name}' is missing")
+        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(loaded, np.ndarray) or not loaded.ndim:
+            raise ValueError(f"'{path.name}' is not an array of samples")
         return loaded
 
     try:
-        subject = array("subject") if (folder / f"{name}.subject.npy").exists() else None
-        split = Split(array("x"), np.asarray(array("y")), subject)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"the prepared arrays of {card.name} are damaged ({error}); "
-            f"run: tsbench download {card.reference} --force"
-        ) from error
+        known = [kind for kind in EXTRAS if (folder / f"{name}.{kind}.npy").exists()]
+        extras = {kind: np.asarray(array(kind)) for kind in known}
+        split = Split(array("x"), np.asarray(array("y")), **extras)
+    except ZIP_FAULTS as error:  # of .npy files too, and of whatever is in their place
+        raise _unusable(card, f"are damaged ({error})") from error
     lengths = {len(array) for array in split.arrays().values()}
-    if split.x.shape[1:] != (card.channels, card.length) or lengths != {about["samples"]}:
-        raise UserError(
-            f"the prepared arrays of {card.name} do not fit their manifest; "
-            f"run: tsbench download {card.reference} --force"
-        )
+    expected = (card.channels, card.length), {about["samples"]}, card.classes
+    if (split.x.shape[1:], lengths, len(about["per_class"])) != expected:
+        raise _unusable(card, "do not match their manifest")
     return split
+
+
+def _unusable(card: Card, problem: str) -> UserError:
+    again = f"run: tsbench download {card.reference} --force"
+    return UserError(f"the prepared arrays of {card.name} {problem}; {again}")
 
 
 def verify(dataset: Dataset) -> None:
     """Raise unless the arrays on disk are, bit for bit, those of the manifest."""
     card = dataset.card
-    if data_digest(card, dataset.splits) != dataset.digest:
-        raise UserError(
-            f"the prepared arrays of {card.name} have changed since they were prepared; "
-            f"run: tsbench download {card.reference} --force"
-        )
+    splits, described = dataset.splits, dataset.manifest["splits"]
+    recordings = [
+        _recording_digest(split).items() <= described[n].items() for n, split in splits.items()
+    ]
+    if data_digest(card, splits) != dataset.digest or not all(recordings):
+        raise _unusable(card, "have changed since they were prepared")
 
 
 def authenticity(card: Card, manifest: dict[str, Any]) -> str:
@@ -285,7 +270,7 @@ def authenticity(card: Card, manifest: dict[str, Any]) -> str:
     if card.origin is not None and manifest["complete"]:
         return f"from '{card.origin.path}'"
     if not manifest["complete"]:
-        return f"partial: {Coverage(**manifest['coverage'])}"
+        return f"partial: {coverage_of(manifest)}"
     if any(match is False for match in known):
         return "differs from the official data: results are not comparable"
     if manifest["unexpected_counts"]:

@@ -1,7 +1,7 @@
 """A read-only view of raw files, wherever they are: a folder, archives in it, archives in those.
 
 Nothing is ever unpacked to disk, so no archive can write anywhere; members are read into memory
-one at a time, up to a size that a data file can honestly have.
+one at a time, up to a size that is plausible for a data file.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from tsbench.console import printable
 from tsbench.errors import NotHere, UserError
 
 MAX_MEMBER = 1 << 30  # the largest member of the five official archives is a 300 MB inner zip
@@ -25,7 +26,7 @@ MAX_UNPACKED = 16 << 30  # GRABMyo's archive of three sessions unpacks to about 
 JUNK = ("__MACOSX", ".DS_Store")
 
 PIECE = 1 << 12
-"""Bytes read at a time: what a lying member can unpack beyond its announced size stays bounded."""
+"""Bytes read at a time: limits how far a member can exceed its announced size."""
 
 ZIP_FAULTS = (
     zipfile.BadZipFile,
@@ -60,7 +61,7 @@ class RawFiles:
         self.path = path
         self.problems: list[str] = []
         self.archives_read: set[Path] = set()
-        """Archives that something was read from."""
+        """Archives from which something was read."""
         self._by_name: dict[str, list[RawFile]] = defaultdict(list)
         self._inner: list[RawFile] = []
         if path.is_dir():
@@ -93,10 +94,6 @@ class RawFiles:
             ]
             if found or not self._open_next_inner():
                 return sorted(found, key=lambda f: f.path)
-
-    def has(self, pattern: str) -> bool:
-        """Whether anything matches."""
-        return bool(self.glob(pattern))
 
     def missing(self, what: str) -> UserError:
         """The error for a file that is not there, with what else is wrong."""
@@ -146,7 +143,7 @@ class RawFiles:
         except ZIP_FAULTS as error:
             problem = f"'{label}' is not a readable zip archive ({error})"
         if problem:
-            self.problems.append(_printable(problem))
+            self.problems.append(printable(problem))
             return
         for member in members:
             parts = PurePosixPath(member.filename).parts
@@ -160,7 +157,7 @@ class RawFiles:
     def _member_reader(
         self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, origin: Path
     ) -> Callable[[], bytes]:
-        where = _printable(f"'{member.filename}' in '{origin.name}'")
+        where = printable(f"'{member.filename}' in '{origin.name}'")
 
         def read() -> bytes:
             if member.file_size > MAX_MEMBER:
@@ -201,8 +198,3 @@ def _unsafe(label: str, members: list[zipfile.ZipInfo]) -> str | None:
     if total > MAX_UNPACKED:
         return f"'{label}' refused: it would unpack to {total / 1e9:.0f} GB"
     return None
-
-
-def _printable(text: str) -> str:
-    """A name from an archive may hold anything; a message stays on its line."""
-    return "".join(c if c.isprintable() else "?" for c in text)

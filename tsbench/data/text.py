@@ -13,9 +13,9 @@ from tsbench.errors import UserError
 def read_table(
     file: RawFile, columns: int, separator: str | None = None, data: bytes | None = None
 ) -> np.ndarray:
-    """A table of ``columns`` numbers a row as float64, rounded correctly; ``data`` if read before.
+    """A table with ``columns`` numbers per row as float64; ``data`` if it was read before.
 
-    Raises when a row has another width, or a value that is no finite number.
+    Raises when a row has another width, or a value that is not a finite number.
     """
     text = file.read() if data is None else data
     if not text.strip():
@@ -35,7 +35,7 @@ def read_table(
 
 
 def read_column(file: RawFile) -> np.ndarray:
-    """A file of one integer a line."""
+    """A file with one integer per line."""
     return integers(file, read_table(file, 1)[:, 0])
 
 
@@ -43,7 +43,7 @@ def integers(file: RawFile, values: np.ndarray) -> np.ndarray:
     """Whole numbers as such."""
     whole = values.astype(np.int64)
     if (whole != values).any():
-        raise UserError(f"'{file.path}' has a label that is no whole number")
+        raise UserError(f"'{file.path}' has a label that is not a whole number")
     return whole
 
 

@@ -1,6 +1,6 @@
 """Reader of ``.ts`` files, the format of the UCR/UEA archive.
 
-A header of ``@tag value`` lines (``#`` begins a comment), ``@data``, then a series a line: its
+A header of ``@tag value`` lines (``#`` begins a comment), ``@data``, then one series per line: its
 channels separated by colons, the values of a channel by commas, the class label last. ``?`` is a
 missing value.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tsbench.errors import UserError
+from tsbench.schema import shown, whole_number
 
 YES_NO = {"true": True, "false": False}
 
@@ -28,16 +29,16 @@ class TsFile:
 class _Header:
     labels: frozenset[str]
     channels: int | None
-    """Where the file announces it."""
+    """If the file declares it."""
     length: int | None
 
 
 def read_ts(text: bytes, name: str) -> TsFile:
-    """Parse a file; raises with the line at fault. ``name`` is what messages call the file."""
+    """Parse a file; errors name the line. ``name`` is what messages call the file."""
     try:
         lines = text.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise UserError(f"'{name}' is not a .ts file: it is no text ({error.reason})") from error
+        raise UserError(f"'{name}' is not a .ts file: not valid UTF-8 ({error.reason})") from error
     start = next((i for i, s in enumerate(lines) if s.strip().lower() == "@data"), None)
     if start is None:
         raise UserError(f"'{name}' is not a .ts file: it has no @data line")
@@ -80,9 +81,10 @@ def _read_header(lines: list[str], name: str) -> _Header:
         if not tags.get(tag):
             return None
         value = tags[tag][0]
-        if not value.isdecimal() or int(value) < 1:
-            raise UserError(f"'{name}': @{tag} must be a number above 0, not '{value}'")
-        return int(value)
+        found = whole_number(value)
+        if not found:
+            raise UserError(f"'{name}': @{tag} must be a number above 0, not '{shown(value)}'")
+        return found
 
     if flag("timestamps", False):
         raise UserError(f"'{name}' has time stamps, which are not read; export plain values")

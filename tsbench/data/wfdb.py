@@ -1,6 +1,6 @@
 """Reader of WFDB records in format 16 (little-endian 16-bit samples, channels interleaved).
 
-Header: a record line ``name channels frequency samples``, then a line a channel:
+Header: a record line ``name channels frequency samples``, then one line per channel:
 ``file format gain(baseline)/units resolution zero initial checksum block label``.
 """
 

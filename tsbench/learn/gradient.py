@@ -2,55 +2,49 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tsbench.data.stream import Task
-from tsbench.learn.loop import EVAL_BATCH, Fit, Schedule, fit, mean_loss
-from tsbench.learn.method import Context, Kept, Method, Settings, nbytes, require
+from tsbench.learn.loop import EVAL_BATCH, SCHEDULES, Fit, Schedule, fit, mean_loss
+from tsbench.learn.method import Context, Kept, Method, nbytes
+from tsbench.learn.settings import Settings, setting
 from tsbench.learn.shared import first_task_key
 from tsbench.nn.encoder import FEATURES, Encoder
 from tsbench.nn.network import Head, Network
+from tsbench.protocol.stream import Task
 
 
 @dataclass(frozen=True)
 class GradientSettings(Settings):
     """Hyper-parameters of the training loop."""
 
-    schedule: Schedule = "step15"
-    """Learning rate: onecycle, or ×0.1 after epoch 10 or 15."""
-    learning_rate: float = 1e-3
-    """Adam's step; the peak of onecycle."""
-    batch: int = 64
-    """New samples a step."""
-    patience: int = 5
-    """Epochs without improvement before stopping."""
-
-    def __post_init__(self) -> None:
-        require(0 < self.learning_rate < math.inf, "learning_rate must be more than 0")
-        require(self.batch >= 1, "batch must be at least 1")
-        require(self.patience >= 1, "patience must be at least 1")
+    schedule: Schedule = setting(
+        "step15", "learning rate: onecycle, or × 0.1 after epoch 10 or 15", grid=SCHEDULES
+    )
+    learning_rate: float = setting(1e-3, "Adam's step; the peak of onecycle", above=0)
+    batch: int = setting(64, "new samples per step", least=1)
+    patience: int = setting(5, "epochs without improvement before stopping", least=1)
 
 
+S = TypeVar("S", bound=GradientSettings)
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Samples, labels and their places in the task → mean loss."""
 
 
-class GradientMethod(Method):
+class GradientMethod(Method[S]):
     """Fine-tunes one network with one growing head; cross-entropy over all classes seen."""
 
-    Settings: ClassVar[type[Settings]] = GradientSettings
+    Settings = GradientSettings
     plain_first_task: ClassVar[bool] = True
     """Whether the first task is plain training, to be shared with other methods."""
 
-    def __init__(self, context: Context, settings: Any) -> None:
+    def __init__(self, context: Context, settings: S) -> None:
         super().__init__(context, settings)
         card = context.card
         weights = context.torch_random("weights")
@@ -88,6 +82,9 @@ class GradientMethod(Method):
 
     def after_epoch(self, epoch: int) -> None:
         """What to do after each epoch."""
+
+    def at_best(self) -> None:
+        """What to do after an epoch with the best weights so far; the last such are kept."""
 
     def after_task(self, task: Task, x: Tensor, y: Tensor) -> None:
         """What to do with the trained network and the task's data before it is gone."""
@@ -132,6 +129,7 @@ class GradientMethod(Method):
             loss=lambda rows: loss(x[rows], y[rows], rows),
             validate=lambda: mean_loss(self.network, self.criterion, val_x, val_y),
             progress=progress,
+            improved=self.at_best,
         )
 
     @torch.inference_mode()

@@ -19,6 +19,8 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler, MultiStepLR, OneCycleLR
 
 Schedule = Literal["onecycle", "step10", "step15"]
+SCHEDULES: tuple[Schedule, ...] = ("step15", "step10", "onecycle")
+"""In the order that tuning tries them."""
 
 CLIP = 1.0
 EVAL_BATCH = 128
@@ -43,10 +45,12 @@ def fit(
     loss: Callable[[Tensor], Tensor],
     validate: Callable[[], float],
     progress: Callable[[int, float], None],
+    improved: Callable[[], None] = lambda: None,
 ) -> int:
     """Train ``network`` and leave it with its best weights; returns the epochs run.
 
-    ``loss`` maps the indices of a batch to its loss; ``validate`` gives the loss to stop by.
+    ``loss`` maps the indices of a batch to its loss; ``validate`` gives the loss to stop by;
+    ``improved`` is called whenever the weights are the best so far.
     """
     device = next(network.parameters()).device
     trained = [p for p in network.parameters() if p.requires_grad]
@@ -79,6 +83,7 @@ def fit(
             )
         if current <= best_loss:
             best, best_loss, waited = copy.deepcopy(network.state_dict()), current, 0
+            improved()
         else:
             waited += 1
             if waited >= how.patience:

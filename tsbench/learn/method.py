@@ -5,16 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 import numpy as np
 import torch
 
 from tsbench.data.card import Card
-from tsbench.data.stream import Stream, Task
-from tsbench.errors import UserError
-from tsbench.nn.encoder import EncoderNorm
+from tsbench.learn.settings import Settings
 from tsbench.nn.random import torch_generator
+from tsbench.protocol.rules import CLASSES_PER_TASK, EncoderNorm, task_labels
+from tsbench.protocol.stream import Stream, Task
 from tsbench.randomness import generator
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Context:
-    """All that a method is told about the run it is in; never test data, never what is to come."""
+    """All that a method knows about its run; never test data, never what is to come."""
 
     card: Card
     seed: int
@@ -56,9 +56,15 @@ class Context:
     """Raw samples that may be kept between tasks."""
     epochs: int = 100
     norm: EncoderNorm = "ln"
+    classes_per_task: int = CLASSES_PER_TASK
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     progress: Progress = _silent
     shared: SharedWork | None = None
+
+    @property
+    def tasks(self) -> int:
+        """Tasks of the whole stream."""
+        return max(1, len(task_labels(self.classes, self.classes_per_task)))
 
     def random(self, *names: object) -> np.random.Generator:
         """A numpy generator named after its purpose."""
@@ -76,18 +82,54 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Hyper-parameters of a method: a frozen dataclass, one line each with its meaning below."""
+class Paper:
+    """Where a method was published."""
+
+    authors: str
+    title: str
+    venue: str
+    year: int
+
+    def __str__(self) -> str:
+        return f"{self.authors}, {self.title}, {self.venue} {self.year}"
 
 
-class Method(ABC):
-    """Learns task after task and predicts over all classes seen so far."""
+S = TypeVar("S", bound=Settings)
+
+
+class Method(ABC, Generic[S]):
+    """Learns task after task and predicts over all classes seen so far.
+
+    ``class Mine(Method[MySettings])`` makes ``MySettings`` the class of its settings.
+    """
+
+    name: ClassVar[str] = ""
+    """What ``--method`` calls it; a class without a name is a base or a user's own."""
+    title: ClassVar[str] = ""
+    """What tables and figures call it."""
+    family: ClassVar[str] = "other"
+    """bounds, exemplar-free, exemplar-based, analytic or other."""
+    keeps: ClassVar[str] = ""
+    """What it keeps between tasks, in a few words."""
+    paper: ClassVar[Paper | None] = None
+    colour: ClassVar[str] = ""
+    """A fixed colour in figures, like ``#aa2277``; empty takes one from the palette."""
+    marker: ClassVar[str] = ""
+    """A fixed marker in figures, as matplotlib names it."""
 
     Settings: ClassVar[type[Settings]] = Settings
     offline: ClassVar[bool] = False
     """True for joint training: ``learn`` is called once, with all classes."""
 
-    def __init__(self, context: Context, settings: Any) -> None:
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for base in cls.__dict__.get("__orig_bases__", ()):
+            of_method = isinstance(get_origin(base), type) and issubclass(get_origin(base), Method)
+            for argument in get_args(base) if of_method else ():
+                if isinstance(argument, type) and "Settings" not in cls.__dict__:
+                    cls.Settings = argument
+
+    def __init__(self, context: Context, settings: S) -> None:
         self.context = context
         self.settings = settings
 
@@ -107,22 +149,27 @@ class Method(ABC):
         """Number of trained parameters."""
         return 0
 
-    def inputs(self, x: np.ndarray) -> np.ndarray | None:
-        """Series (N, C, L) → what the classifier sees, for the variance ratio; None if unasked."""
+    def linear_head(self, x: np.ndarray) -> np.ndarray | None:
+        """Scores of the network's linear head, for a method that predicts with something else.
+
+        Their accuracy after the last task goes into the record; None: there is nothing to compare.
+        """
+        return None
+
+    def notes(self) -> dict[str, Any]:
+        """Facts about the run that belong in its record."""
+        return {}
+
+    def classifier_features(self, x: np.ndarray) -> np.ndarray | None:
+        """Series (N, C, L) → what the classifier sees, for the variance ratio; None: no ratio."""
         return None
 
     @classmethod
-    def settle(
-        cls, settings: Any, context: Context, validation: Callable[[], Stream]
-    ) -> tuple[Any, dict[str, Any]]:
-        """Settings that are to be chosen per seed on the validation stream, and the evidence."""
+    def select_hyperparameters(
+        cls, settings: S, context: Context, validation: Callable[[], Stream]
+    ) -> tuple[S, dict[str, Any]]:
+        """Settings that are chosen per seed on the validation stream, and the evidence for it."""
         return settings, {}
-
-
-def require(holds: bool, rule: str) -> None:
-    """For ``__post_init__`` of settings: a value that makes no sense is told at once."""
-    if not holds:
-        raise UserError(rule)
 
 
 def nbytes(*tensors: torch.Tensor) -> int:

@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
-from tsbench.data.stream import Task
 from tsbench.learn.gradient import GradientMethod, GradientSettings
 from tsbench.learn.memory import Memory, Reservoir, quotas
-from tsbench.learn.method import Context, Kept, Settings
+from tsbench.learn.method import Context, Kept
+from tsbench.learn.settings import setting
+from tsbench.protocol.stream import Task
 
 
 @dataclass(frozen=True)
 class ReplaySettings(GradientSettings):
     """Hyper-parameters of a training loop with replay."""
 
-    batch: int = 32
-    """New samples a step."""
-    replay: int = 32
-    """Samples from memory a step."""
-    patience: int = 20
-    """Epochs without improvement before stopping."""
+    batch: int = setting(32, "new samples per step", least=1)
+    replay: int = setting(32, "samples from memory per step", least=1)
+    patience: int = setting(20, "epochs without improvement before stopping", least=1)
 
 
-class ReplayMethod(GradientMethod):
+S = TypeVar("S", bound=ReplaySettings)
+
+
+class ReplayMethod(GradientMethod[S]):
     """Loss: criterion(replay) + criterion(new), two forward passes; replay from the second task."""
 
-    Settings: ClassVar[type[Settings]] = ReplaySettings
+    Settings = ReplaySettings
+    family = "exemplar-based"
+    keeps = "network, raw samples"
 
-    def __init__(self, context: Context, settings: Any) -> None:
+    def __init__(self, context: Context, settings: S) -> None:
         super().__init__(context, settings)
         self.memory = Memory(context.budget)
         self.draws = context.torch_random("replay")
@@ -77,10 +80,10 @@ class ReplayMethod(GradientMethod):
         )
 
 
-class ReservoirMethod(ReplayMethod):
+class ReservoirMethod(ReplayMethod[S]):
     """Replay from a memory that is filled by reservoir sampling after each task."""
 
-    def __init__(self, context: Context, settings: Any) -> None:
+    def __init__(self, context: Context, settings: S) -> None:
         super().__init__(context, settings)
         self.reservoir = Reservoir(context.budget)
 

@@ -13,7 +13,7 @@ import inspect
 import io
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +22,10 @@ from torch import Tensor
 
 from tsbench import __version__
 from tsbench.data.raw import ZIP_FAULTS
-from tsbench.data.stream import Task
 from tsbench.disk import locked, write_whole
 from tsbench.learn.loop import Fit
 from tsbench.learn.method import Context
+from tsbench.protocol.stream import Task
 
 SECONDS = "__seconds__"
 
@@ -70,6 +70,17 @@ def _digest(files: list[Path]) -> str:
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
+@dataclass(frozen=True)
+class Use:
+    """One use of shared work: what it took this run, and what training it took, whoever did it."""
+
+    key: str
+    spent: float
+    """Seconds of training, waiting or loading."""
+    charged: float
+    """Seconds that the training took."""
+
+
 class SharedWork:
     """A folder of trained first tasks, safe for many processes at once."""
 
@@ -77,13 +88,10 @@ class SharedWork:
         self.folder = folder
         self.since = since
         """Work from before this time (in seconds since 1970) does not count."""
-        self.spent = 0.0
-        """Seconds spent here: training, waiting, loading."""
-        self.charged = 0.0
-        """Seconds that the training of what was handed out took, whoever did it."""
+        self.uses: list[Use] = []
 
     def first_task(self, key: str, train: Callable[[], dict[str, Tensor]]) -> dict[str, Tensor]:
-        """The weights called ``key``, trained now unless somebody has."""
+        """The weights called ``key``, trained now unless they are there already."""
         started = time.perf_counter()
         path = self.folder / f"{key}.npz"
         with locked(self.folder / f"{key}.lock", waiting=lambda: None, poll=0.05):
@@ -97,8 +105,8 @@ class SharedWork:
                 buffer = io.BytesIO()
                 np.savez(buffer, allow_pickle=False, **arrays)
                 write_whole(path, buffer.getvalue())
-        self.charged += float(arrays.pop(SECONDS))
-        self.spent += time.perf_counter() - started
+        charged = float(arrays.pop(SECONDS))
+        self.uses.append(Use(key, time.perf_counter() - started, charged))
         return {name: torch.from_numpy(value) for name, value in arrays.items()}
 
 

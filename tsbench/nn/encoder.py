@@ -7,22 +7,19 @@ over channels both read memory in order, which costs about two thirds of the pla
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tsbench.data.card import InputNorm
 from tsbench.nn.random import Dropout, uniform
+from tsbench.protocol.rules import EncoderNorm
 
 WIDTHS = (64, 128, 256, 128)
 KERNEL = 5
 FEATURES = WIDTHS[-1]
 FUSED = sum(WIDTHS)
 EPS = 1e-5
-
-EncoderNorm = Literal["ln", "bn"]
 
 
 class Block(nn.Module):

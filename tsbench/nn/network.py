@@ -11,7 +11,7 @@ from tsbench.nn.random import Dropout, uniform
 
 
 class Head(nn.Module):
-    """Linear layer; grown by drawing a larger one anew and copying the old rows, as published."""
+    """Linear layer; it grows by drawing a larger one and copying the old rows, as published."""
 
     def __init__(self, classes: int, generator: torch.Generator) -> None:
         super().__init__()

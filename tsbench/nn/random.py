@@ -23,7 +23,7 @@ def uniform(shape: tuple[int, ...], bound: float, generator: torch.Generator) ->
 
 
 class Dropout(nn.Module):
-    """Dropout that draws from a generator of its own, set by whoever trains."""
+    """Dropout with its own generator, which the training loop sets."""
 
     def __init__(self, p: float) -> None:
         super().__init__()

@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 
 FAR = 1e12
-"""Stands for infinity: beyond any distance, yet no source of NaN."""
+"""Stands for infinity: larger than any distance, but never leads to NaN."""
 
 
 def soft_dtw(a: Tensor, b: Tensor, gamma: float = 1.0) -> Tensor:
-    """Soft-DTW of (B, C, n) and (B, C, m) under squared Euclidean cost, one value a pair."""
+    """Soft-DTW of (B, C, n) and (B, C, m) under squared Euclidean cost, one value per pair."""
     value: Tensor = _SoftDTW.apply(squared_distances(a, b), gamma)  # type: ignore[no-untyped-call]
     return value
 

@@ -88,7 +88,7 @@ def draw(like: Tensor, noise: torch.Generator) -> Tensor:
 
 
 def draw_weights(module: nn.Module, generator: torch.Generator) -> None:
-    """Torch's default ranges, ±1/√fan-in, from a generator of our own."""
+    """Torch's default ranges, ±1/√fan-in, from the given generator."""
     for layer in module.modules():
         if isinstance(layer, nn.Linear | nn.Conv1d | nn.ConvTranspose1d):
             bound = layer.weight[0].numel() ** -0.5

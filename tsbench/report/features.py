@@ -1,25 +1,25 @@
-"""What a method sees after its last task: a run is done again, and test samples go through it."""
+"""What a method sees after its last task: a run is repeated, and test samples go through it."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tsbench.bench.machine import Machine
-from tsbench.bench.run import DEVICES, execute
-from tsbench.bench.spec import RunSpec
-from tsbench.bench.store import Store
 from tsbench.console import Meter, duration, say
-from tsbench.data.stream import Stream
 from tsbench.errors import UserError
 from tsbench.learn.gradient import GradientMethod
 from tsbench.learn.method import Method
+from tsbench.protocol.stream import Stream
 from tsbench.randomness import generator
-from tsbench.report.records import Record
+from tsbench.runs.execute import DEVICES, execute
+from tsbench.runs.machine import Machine
+from tsbench.runs.record import Record
+from tsbench.runs.spec import RunSpec
+from tsbench.runs.store import Store
 
 SAMPLES = 800
 """Test samples at most: more hide one another."""
@@ -35,7 +35,7 @@ class Features:
 
 
 def features_of(record: Record, data: Path, results: Path) -> Features:
-    """Do the run of a record again and take its features; says so, and whether it came out alike.
+    """Repeat the run of a record and take its features; says so, and whether it came out alike.
 
     Settings that were chosen on the validation stream are taken from the record.
     """
@@ -45,38 +45,37 @@ def features_of(record: Record, data: Path, results: Path) -> Features:
     shared = Store(results).shared_folder if os.access(results, os.W_OK) else None
     machine = Machine(data, shared, device=device, threads=int(about["threads"]))
     seconds = duration(sum(record["time"]["learn"]))
-    say(f"no features are stored: training {spec.title} again, {seconds} by its record")
+    say(f"records hold no features: repeating {spec.title}, which took {seconds}")
     found: list[Features] = []
     with Meter("tasks learned", len(record["result"]["curve"])) as meter:
-        again = execute(
+        repeated = execute(
             spec,
             machine,
             lambda task, epoch, loss: meter.to(task, meter.total),
             lambda method, stream: found.append(_take(method, stream)),
         )
-    ours, theirs = again["result"]["A_T"], record["result"]["A_T"]
+    ours, theirs = repeated["result"]["A_T"], record["result"]["A_T"]
     if ours != theirs:
-        say(f"notice: trained again, A_T is {ours:.2f} where the record has {theirs:.2f}")
+        say(f"notice: A_T of the repeated run is {ours:.2f}, in the record it is {theirs:.2f}")
     return found[0]
 
 
 def _spec(record: Record) -> RunSpec:
-    known = {field.name for field in dataclasses.fields(RunSpec)}
-    spec = RunSpec(**{k: v for k, v in record["spec"].items() if k in known})
+    spec = RunSpec.from_dict(record["spec"])
     chosen = {k: v for k, v in (record.get("chosen") or {}).items() if k in spec.settings}
-    return dataclasses.replace(spec, settings={**spec.settings, **chosen})
+    return replace(spec, settings={**spec.settings, **chosen})
 
 
-def _take(method: Method, stream: Stream) -> Features:
+def _take(method: Method[Any], stream: Stream) -> Features:
     x, y = (np.concatenate([getattr(t, name) for t in stream.tests]) for name in ("x", "y"))
     subjects = [t.subject for t in stream.tests]
     known = [s for s in subjects if s is not None]
     random = generator(stream.seed, "features")
     chosen = np.sort(random.permutation(len(y))[:SAMPLES])
-    features = method.inputs(x[chosen])
+    features = method.classifier_features(x[chosen])
     if features is None and isinstance(method, GradientMethod):
         features = method.features(method.tensors(x[chosen], y[chosen])[0]).cpu().numpy()
     if features is None:
-        raise UserError("this method does not tell its features: its inputs() returns None")
+        raise UserError("this method has no features to show: classifier_features() returns None")
     subject = np.concatenate(known)[chosen] if len(known) == len(subjects) else None
     return Features(features, y[chosen], subject)

@@ -1,31 +1,26 @@
-"""The critical-difference diagram: average ranks on a line, bars under those not told apart."""
+"""The critical-difference diagram: average ranks on a line, bars under those that are tied."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from matplotlib.axes import Axes
 
-from tsbench.report.canvas import INK, WIDTH, blank, wrapped
-from tsbench.report.comparisons import friedman_note, nemenyi_note, ranked_methods
-from tsbench.report.palette import styles
-from tsbench.report.records import Collection, dataset_title, method_title
+from tsbench.report.canvas import INK, WIDTH, Drawing, blank
+from tsbench.report.comparisons import ranked_methods
+from tsbench.report.palette import looks_of
+from tsbench.report.records import Results
 from tsbench.report.statistics import cliques
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
 
 BAR, ROW = 0.35, 0.75
 """Heights of a bar and of a name, in units of the vertical axis."""
 
 
-def rank_diagram(runs: Collection) -> Drawing:
-    """Average ranks by A_T, the critical difference above, and its caveat below."""
-    ranked = ranked_methods(runs)
-    found, names = ranked.found, ranked.methods
+def rank_diagram(runs: Results, shared_seeds: bool = False) -> Drawing:
+    """Average ranks by A_T; a bar joins methods whose ranks cannot be told apart (Nemenyi)."""
+    names, found = ranked_methods(runs, shared_seeds)
     bars = cliques(list(found.averages), found.distance)
     half = -(-len(names) // 2)
     depth = BAR * (len(bars) + 1) + ROW * half
-    drawing = blank(WIDTH, 0.75 + 0.2 * (depth + 2))
+    drawing = blank(WIDTH, 0.2 * (depth + 2.2))
     panel = drawing.add_subplot()
     panel.axis("off")
     low, high = 1.0, float(len(names))
@@ -40,30 +35,19 @@ def rank_diagram(runs: Collection) -> Drawing:
     for i, (first, last) in enumerate(bars, start=1):
         ends = [found.averages[first] - 0.05, found.averages[last] + 0.05]
         panel.plot(ends, [-i * BAR] * 2, color=INK, linewidth=2.5, solid_capstyle="butt",
-                   label="not told apart")  # fmt: skip
-    looks = styles(names)
+                   label="tied")  # fmt: skip
+    looks = looks_of(runs, names)
     for place, (name, rank) in enumerate(zip(names, found.averages, strict=True)):
         left = place < half
         row = place if left else len(names) - 1 - place
         height = -BAR * (len(bars) + 1) - ROW * row
         end = low - 0.05 * (high - low) if left else high + 0.05 * (high - low)
-        look = looks[name]
+        look, title = looks[name], runs.title(name)
         panel.plot([rank, rank, end], [0, height, height], color=look.colour, linewidth=0.8,
                    label=name)  # fmt: skip
         panel.plot(rank, 0, look.marker, color=look.colour, zorder=4)
-        text = f"{method_title(name)}  {rank:.2f}" if left else f"{rank:.2f}  {method_title(name)}"
-        side = "right" if left else "left"
-        panel.text(end, height, f" {text} ", ha=side, va="center")
-    data = ", ".join(
-        dataset_title(d) + (f" ({covered})" if (covered := runs.coverage(d)) else "")
-        for d in ranked.datasets
-    )
-    notes = [
-        f"average rank by A_T on {data}; 1 is the best",
-        f"Friedman: {friedman_note(ranked)}",
-        nemenyi_note(ranked),
-    ]
-    drawing.supxlabel(wrapped(notes, WIDTH), fontsize=6)
+        text = f"{title}  {rank:.2f}" if left else f"{rank:.2f}  {title}"
+        panel.text(end, height, f" {text} ", ha="right" if left else "left", va="center")
     return drawing
 
 

@@ -38,6 +38,6 @@ card = Card(
     class_names=CLASSES,
     input_norm="instance",  # in the encoder: instance, layer or none
     dropout=0.0,  # in the encoder
-    memory_per_class=40,  # replay methods may keep 5 % of it a class
+    memory_per_class=40,  # replay methods may keep 5 % of it per class
     generate=generate,
 )

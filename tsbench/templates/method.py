@@ -8,21 +8,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tsbench import Context, Kept, Method, Settings, Task
+from tsbench import Context, Kept, Method, Settings, Task, setting
 
 
 @dataclass(frozen=True)
 class MineSettings(Settings):
-    """Hyper-parameters, a line each; ``--set name=value`` changes them."""
+    """Hyper-parameters: default, meaning, range, and what ``tsbench tune`` tries."""
 
-    power: float = 0.5
-    """Exponent of the amplitudes: below 1 the peaks count less."""
+    power: float = setting(
+        0.5,
+        "exponent of the amplitudes: below 1 the peaks count less",
+        grid=(0.25, 0.5, 1.0),
+        above=0,
+    )
 
 
-class Mine(Method):
+class Mine(Method[MineSettings]):
     """A class is the mean spectrum of its training series; the nearest one wins."""
 
-    Settings = MineSettings
+    title = "Mine"  # what tables and figures call it
+    keeps = "means"
 
     def __init__(self, context: Context, settings: MineSettings) -> None:
         super().__init__(context, settings)  # context.random("name") gives seeded randomness

@@ -1,157 +1,150 @@
-/* One panel of a figure: axes, series of points, and a way to read every value. */
+/* One panel of a figure from numbers and ready words: axes, points, lines, and their values. */
 
 const REACH = 40; // pixels from which a point can be picked
+const MARKER = 15;
 
-function swatch(method) {
-  const { marker: letter } = report.methods[method];
-  const path = drawn("path", { d: marker(letter, 7, 7, 4.5) });
-  return coloured(
-    drawn("svg", { class: "swatch", viewBox: "0 0 14 14", "aria-hidden": "true" }, path),
-    method,
+function plot(panel, width, height = 320) {
+  const lines = panel.series.some((series) => series.line);
+  const names = panel.series.map((series) => nameOf(series));
+  const room = lines ? 6.3 * Math.max(...names.map((name) => name.length)) + 22 : 12;
+  const box = { left: 50, right: width - Math.min(room, width * 0.4), top: 10, bottom: height - 42 };
+  const at = {
+    x: scale(panel.x, box.left + 8, box.right - 8),
+    y: scale(panel.y, box.bottom, box.top),
+  };
+  const spots = panel.series.flatMap((series) =>
+    series.points.map(([x, y, ...text]) => ({ series, x: at.x(x), y: at.y(y), text })),
   );
-}
-
-/* panel: {title, x, y, series, front, names}; an axis: {title, scale, range, format, names}. */
-function plot(panel, width) {
-  const named = Boolean(panel.y.names);
-  const height = named ? panel.y.names.length * 22 + 44 : 250;
-  const longest = named ? Math.max(...panel.y.names.map((name) => name.length)) : 0;
-  const box = {
-    left: named ? Math.min(width * 0.4, longest * 6.6 + 18) : 36,
-    right: width - 14,
-    top: 12,
-    bottom: height - 40,
-  };
-  const scales = {
-    x: panel.x.scale(panel.x.range, [box.left + 8, box.right - 8]),
-    y: named
-      ? (i) => box.top + (i + 0.5) * ((box.bottom - box.top) / panel.y.names.length)
-      : panel.y.scale(panel.y.range, [box.bottom, box.top]),
-  };
-  const spots = [];
+  const label = `${panel.title} ${panel.y.title} by ${panel.x.title}. Arrow keys read the values.`;
   const chart = drawn(
     "svg",
-    { viewBox: `0 0 ${width} ${height}`, class: "plot", tabindex: "0", role: "img" },
-    ...axes(panel, scales, box),
-    frontLine(panel, scales),
-    ...panel.series.map((series) => drawnSeries(series, scales, spots)),
-    ...(panel.named ? labels(spots, box) : []),
-  );
-  chart.setAttribute(
-    "aria-label",
-    `${panel.title}: ${panel.y.title} by ${panel.x.title}. Arrow keys read the values.`,
+    { viewBox: `0 0 ${width} ${height}`, class: "plot", tabindex: "0", role: "img", "aria-label": label },
+    ...axes(panel, at, box),
+    frontLine(panel, at, box),
+    ...inDepth(panel.series).map((series) => drawnSeries(series, spots)),
+    ...(lines ? endLabels(panel, spots, box) : pointLabels(spots, box)),
   );
   reading(chart, spots, width);
   return chart;
 }
 
-function axes(panel, scales, box) {
+function nameOf(series) {
+  return series.name || report.methods[series.m].title;
+}
+
+function scale({ range: [low, high], log }, from, to) {
+  const f = log ? Math.log10 : Number;
+  return (value) => from + ((f(value) - f(low)) / (f(high) - f(low) || 1)) * (to - from);
+}
+
+function axes(panel, at, box) {
   const made = [];
-  for (const tick of scales.x.ticks) {
-    const x = scales.x(tick);
-    made.push(drawn("line", { class: "grid", x1: x, x2: x, y1: box.top, y2: box.bottom }));
-    made.push(
-      drawn(
-        "text",
-        { class: "tick", x, y: box.bottom + 16, "text-anchor": "middle" },
-        panel.x.format(tick),
-      ),
-    );
+  const text = (name, x, y, anchor, words, transform = null) =>
+    made.push(drawn("text", { class: name, x, y, "text-anchor": anchor, transform }, words));
+  for (const [value, words] of panel.x.ticks) {
+    const x = at.x(value);
+    made.push(drawn("path", { class: "grid", d: `M${x},${box.top}V${box.bottom}` }));
+    text("tick", x, box.bottom + 16, "middle", words);
   }
-  const rows = panel.y.names
-    ? panel.y.names.map((name, i) => [scales.y(i), name])
-    : scales.y.ticks.map((tick) => [scales.y(tick), panel.y.format(tick)]);
-  for (const [y, text] of rows) {
-    made.push(drawn("line", { class: "grid", x1: box.left, x2: box.right, y1: y, y2: y }));
-    made.push(
-      drawn("text", { class: "tick", x: box.left - 8, y: y + 4, "text-anchor": "end" }, text),
-    );
+  for (const [value, words] of panel.y.ticks) {
+    const y = at.y(value);
+    made.push(drawn("path", { class: "grid", d: `M${box.left},${y}H${box.right}` }));
+    text("tick", box.left - 6, y + 4, "end", words);
   }
-  const middle = (box.left + box.right) / 2;
-  made.push(
-    drawn(
-      "text",
-      { class: "axis", x: middle, y: box.bottom + 34, "text-anchor": "middle" },
-      panel.x.title,
-    ),
-  );
+  text("axis", (box.left + box.right) / 2, box.bottom + 35, "middle", panel.x.title);
+  const middle = (box.top + box.bottom) / 2;
+  text("axis", 12, middle, "middle", panel.y.title, `rotate(-90 12 ${middle})`);
   return made;
 }
 
-function frontLine(panel, scales) {
-  if (!panel.front || panel.front.length < 2) return null;
-  const [first, ...rest] = panel.front.map(([x, y]) => [scales.x(x), scales.y(y)]);
-  const path = rest.map(([x, y]) => `H${x.toFixed(1)}V${y.toFixed(1)}`).join("");
-  return drawn("path", {
-    class: "front",
-    d: `M${first[0].toFixed(1)},${first[1].toFixed(1)}${path}`,
-  });
+/* The stairs below and right of which every ranked method is beaten. */
+function frontLine(panel, at, box) {
+  if (!panel.front?.length) return null;
+  const steps = panel.front.map(([x, y]) => `H${at.x(x).toFixed(1)}V${at.y(y).toFixed(1)}`).join("");
+  const start = at.x(panel.front[0][0]).toFixed(1);
+  return drawn("path", { class: "front", d: `M${start},${box.bottom}${steps}H${box.right}` });
 }
 
-function drawnSeries(series, scales, spots) {
-  const look = report.methods[series.method];
-  const group = coloured(drawn("g", { class: "series" }), series.method);
-  group.dataset.method = series.method;
-  const places = series.points.map((point) => ({
-    ...point,
-    method: series.method,
-    at: [scales.x(point.x), scales.y(point.y)],
-  }));
-  if (series.line && places.length > 1) {
-    const path = places.map(({ at: [x, y] }) => `${x.toFixed(1)},${y.toFixed(1)}`).join("L");
+/* From the back to the front: pale series first, best methods last, Offline's star on top. */
+function inDepth(series) {
+  const depth = ({ big, pale }) => (big ? 2 : pale ? 0 : 1);
+  return [...series].reverse().sort((a, b) => depth(a) - depth(b));
+}
+
+function drawnSeries(series, spots) {
+  const mine = spots.filter((spot) => spot.series === series);
+  const group = drawn("g", {
+    class: `series own m${series.m}${series.pale ? " pale" : ""}`,
+    "data-method": series.m,
+  });
+  if (series.line && mine.length > 1)
+    group.append(drawn("path", { class: "line", d: `M${mine.map((s) => `${s.x},${s.y}`).join("L")}` }));
+  const size = (series.line ? MARKER - 2 : MARKER + 3) + (series.big ? 5 : 0);
+  const href = `#${report.methods[series.m].symbol}`;
+  for (const { x, y } of mine)
     group.append(
-      drawn("path", {
-        class: "line",
-        d: `M${path}`,
-        "stroke-dasharray": look.dash.join(" ") || null,
-      }),
+      drawn("use", { class: "marker", href, x: x - size / 2, y: y - size / 2, width: size, height: size }),
     );
-  }
-  for (const {
-    at: [x, y],
-    from,
-    to,
-  } of places) {
-    if (from !== undefined)
-      group.append(
-        drawn("line", { class: "whisker", x1: scales.x(from), x2: scales.x(to), y1: y, y2: y }),
-      );
-    group.append(
-      drawn("path", { class: "marker", d: marker(look.marker, x, y, series.line ? 3.4 : 4.6) }),
-    );
-  }
-  spots.push(...places);
   return group;
 }
 
-/* Names beside points, where there is room for them. */
-function labels(spots, box) {
-  const taken = spots.map(({ at: [x, y] }) => [x - 6, y - 6, x + 6, y + 6]);
+/* Names at the ends of lines, pushed apart. */
+function endLabels(panel, spots, box) {
+  const ends = panel.series.map((series) => spots.filter((s) => s.series === series).pop());
+  const sorted = ends.sort((a, b) => a.y - b.y).map((end) => ({ end, y: end.y }));
+  const gap = Math.min(13, (box.bottom - box.top + 16) / sorted.length);
+  sorted.forEach((label, i) => {
+    if (i) label.y = Math.max(label.y, sorted[i - 1].y + gap);
+  });
+  let limit = box.bottom + 6;
+  for (const label of [...sorted].reverse()) {
+    label.y = Math.min(label.y, limit);
+    limit = label.y - gap;
+  }
+  return sorted.flatMap(({ end, y }) => [
+    drawn("path", {
+      class: `leader own m${end.series.m}`,
+      d: `M${end.x + 7},${end.y}L${box.right + 6},${y}`,
+    }),
+    drawn("text", { class: "name", x: box.right + 9, y: y + 4 }, nameOf(end.series)),
+  ]);
+}
+
+/* Names beside points: of the front always, of the others where there is room. */
+function pointLabels(spots, box) {
+  const taken = spots.map(({ x, y }) => [x - 6, y - 6, x + 6, y + 6]);
   const made = [];
-  for (const {
-    at: [x, y],
-    method,
-  } of spots) {
-    const name = report.methods[method].title;
-    const wide = name.length * 6.2;
+  const overlap = (a) =>
+    taken.reduce((sum, b) => {
+      const wide = Math.min(a[2], b[2]) - Math.max(a[0], b[0]);
+      const high = Math.min(a[3], b[3]) - Math.max(a[1], b[1]);
+      return sum + (wide > 0 && high > 0 ? wide * high : 0);
+    }, 0);
+  const front = spots.filter((spot) => spot.series.front);
+  for (const spot of [...front, ...spots.filter((each) => !each.series.front)]) {
+    const { x, y, series } = spot;
+    const name = nameOf(series);
+    const wide = name.length * 6.4;
     const places = [
-      [x + 9, y + 4, "start", [x + 8, y - 6, x + 9 + wide, y + 6]],
-      [x - 9, y + 4, "end", [x - 9 - wide, y - 6, x - 8, y + 6]],
-      [x, y - 9, "middle", [x - wide / 2, y - 20, x + wide / 2, y - 8]],
-      [x, y + 17, "middle", [x - wide / 2, y + 8, x + wide / 2, y + 20]],
-    ];
-    const free = places.find(
-      ([, , , r]) =>
-        r[0] > box.left &&
-        r[2] < box.right + 8 &&
-        r[1] > 0 &&
-        r[3] < box.bottom &&
-        taken.every((t) => r[2] < t[0] || r[0] > t[2] || r[3] < t[1] || r[1] > t[3]),
+      [x + 10, y + 4, "start", x + 9],
+      [x - 10, y + 4, "end", x - 9 - wide],
+      [x, y - 10, "middle", x - wide / 2],
+      [x, y + 18, "middle", x - wide / 2],
+      [x + 8, y - 8, "start", x + 8],
+      [x - 8, y - 8, "end", x - 8 - wide],
+    ].map(([tx, ty, anchor, left]) => ({ tx, ty, anchor, area: [left, ty - 10, left + wide, ty + 2] }));
+    const inside = places.filter(
+      ({ area }) => area[0] > box.left && area[2] < box.right + 10 && area[1] > 0 && area[3] < box.bottom,
     );
-    if (!free) continue;
-    taken.push(free[3]);
+    const best = inside.sort((a, b) => overlap(a.area) - overlap(b.area))[0];
+    if (!best || (!series.front && overlap(best.area) > 0)) continue;
+    taken.push(best.area);
     made.push(
-      drawn("text", { class: "name", x: free[0], y: free[1], "text-anchor": free[2] }, name),
+      drawn(
+        "text",
+        { class: `name${series.front ? " winner" : ""}`, x: best.tx, y: best.ty, "text-anchor": best.anchor },
+        name,
+      ),
     );
   }
   return made;
@@ -160,95 +153,62 @@ function labels(spots, box) {
 /* Pointing, tapping and the arrow keys show the value of a point. */
 function reading(chart, spots, width) {
   let current = -1;
-  let column = 0; // where the arrows up and down look for the next series
-  const ring = drawn("circle", { class: "ring", r: 8, visibility: "hidden" });
+  const ring = drawn("circle", { class: "ring", r: 9, visibility: "hidden" });
   chart.append(ring);
 
   function show(i, aloud) {
     current = i;
     const spot = spots[i];
     ring.setAttribute("visibility", spot ? "visible" : "hidden");
-    highlight(spot ? spot.method : null);
-    if (!spot) return hideTip();
-    const [x, y] = spot.at;
-    fill(ring, { cx: x, cy: y }, []);
+    highlight(spot && !spot.series.name ? spot.series.m : null);
+    const tip = document.getElementById("tip");
+    tip.hidden = !spot;
+    if (!spot) return;
+    fill(ring, { cx: spot.x, cy: spot.y }, []);
     const frame = chart.getBoundingClientRect();
-    const scale = frame.width / width;
-    showTip(spot, frame.left + x * scale, frame.top + y * scale);
-    if (aloud) tell([report.methods[spot.method].title, ...spot.text].join(", "));
+    const zoom = frame.width / width;
+    const lines = spot.text.map((line) => element("span", {}, line));
+    tip.replaceChildren(element("b", {}, nameOf(spot.series)), ...lines);
+    const [x, y] = [frame.left + spot.x * zoom, frame.top + spot.y * zoom];
+    const most = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    const above = y - tip.offsetHeight - 14;
+    tip.style.left = `${Math.min(Math.max(8, x - tip.offsetWidth / 2), most) + scrollX}px`;
+    tip.style.top = `${(above > 4 ? above : y + 16) + scrollY}px`;
+    if (aloud) announce([nameOf(spot.series), ...spot.text].join(", "));
   }
 
   function nearest(event) {
     const frame = chart.getBoundingClientRect();
-    const scale = frame.width / width;
-    const [x, y] = [(event.clientX - frame.left) / scale, (event.clientY - frame.top) / scale];
-    const far = spots.map(({ at }) => Math.hypot(at[0] - x, at[1] - y));
+    const zoom = frame.width / width;
+    const [x, y] = [(event.clientX - frame.left) / zoom, (event.clientY - frame.top) / zoom];
+    const far = spots.map((spot) => Math.hypot(spot.x - x, spot.y - y));
     const i = far.indexOf(Math.min(...far));
     return far[i] <= REACH ? i : -1;
   }
 
-  function key(event) {
-    const series = (way) => {
-      const { method } = spots[current];
-      const next =
-        spots[spots[way > 0 ? "findLastIndex" : "findIndex"]((s) => s.method === method) + way];
-      if (!next) return current;
-      const away = spots.map((s) =>
-        s.method === next.method ? Math.abs(s.at[0] - column) : Infinity,
-      );
-      return away.indexOf(Math.min(...away));
-    };
-    const moves = {
-      ArrowRight: () => Math.min(current + 1, spots.length - 1),
-      ArrowLeft: () => Math.max(current - 1, 0),
-      ArrowDown: () => (current < 0 ? 0 : series(1)),
-      ArrowUp: () => (current < 0 ? 0 : series(-1)),
-      Home: () => 0,
-      End: () => spots.length - 1,
-      Escape: () => -1,
-    };
-    if (!moves[event.key] || !spots.length) return;
-    event.preventDefault();
-    show(moves[event.key](), true);
-    if (spots[current] && !/Up|Down/.test(event.key)) column = spots[current].at[0];
-  }
-
-  chart.addEventListener(
-    "pointermove",
-    (event) => event.pointerType === "mouse" && show(nearest(event)),
-  );
+  chart.addEventListener("pointermove", (event) => event.pointerType === "mouse" && show(nearest(event)));
   chart.addEventListener("pointerdown", (event) => show(nearest(event)));
   chart.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && show(-1));
-  chart.addEventListener("keydown", key);
   chart.addEventListener("blur", () => show(-1));
-}
-
-function showTip(spot, x, y) {
-  const tip = document.getElementById("tip");
-  const [first, ...rest] = spot.text;
-  tip.replaceChildren(
-    element("b", {}, swatch(spot.method), report.methods[spot.method].title),
-    element("span", { class: "value" }, first),
-    ...rest.map((line) => element("span", {}, line)),
-  );
-  tip.hidden = false;
-  const { offsetWidth: wide, offsetHeight: tall } = tip;
-  const left = Math.min(Math.max(8, x - wide / 2), document.documentElement.clientWidth - wide - 8);
-  const top = y - tall - 14 > 4 ? y - tall - 14 : y + 16;
-  tip.style.left = `${left + scrollX}px`;
-  tip.style.top = `${top + scrollY}px`;
-}
-
-function hideTip() {
-  document.getElementById("tip").hidden = true;
+  chart.addEventListener("keydown", (event) => {
+    const last = spots.length - 1;
+    const next = {
+      ArrowRight: Math.min(current + 1, last),
+      ArrowLeft: Math.max(current - 1, 0),
+      ArrowDown: spots.findIndex((s, i) => i > current && s.series !== spots[current]?.series),
+      ArrowUp: spots.findLastIndex((s, i) => i < current && s.series !== spots[current]?.series),
+      Home: 0,
+      End: last,
+      Escape: -1,
+    }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    if (next >= 0 || event.key === "Escape") show(next, true);
+  });
 }
 
 /* Let one method stand out in every figure. */
 function highlight(method) {
-  const twins = method === null ? "" : report.methods[method].title;
-  for (const series of document.querySelectorAll(".series"))
-    series.classList.toggle(
-      "faded",
-      twins !== "" && report.methods[series.dataset.method].title !== twins,
-    );
+  for (const series of all(".panels .series"))
+    series.classList.toggle("faded", method !== null && series.dataset.method !== String(method));
 }

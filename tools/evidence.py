@@ -1,0 +1,115 @@
+"""Tables, sentences and figures of the documentation that are made from the committed records."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDS = ROOT / "results" / "reference"
+PROGRAM = str(Path(sys.executable).with_name("tsbench"))
+FIGURES = (
+    "tsbench figure curves --results results/reference --out docs/figures/curves.svg",
+    "tsbench figure time --results results/reference --out docs/figures/time.svg",
+    "tsbench figure pareto --results results/reference --out docs/figures/pareto.svg",
+)
+SPLITS_FIGURE = (
+    "tsbench figure protocols --results results/reference --out docs/figures/protocols.svg"
+)
+SIGNS = {"match": "=", "better": "▲", "worse": "▼", "partial data": "†"}
+
+
+def output(command: str) -> str:
+    """What a ``tsbench …`` command prints on stdout, run in the root of the repository."""
+    words = [PROGRAM, *shlex.split(command)[1:]]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
+    allowed = (0, 1) if " verify " in command else (0,)  # 1: a cell is worse than the paper's
+    if done.returncode not in allowed:
+        raise RuntimeError(f"{command}: {done.stderr}")
+    return done.stdout.strip()
+
+
+def draw_figures() -> None:
+    """Draw the figures of the documentation."""
+    for command in (*FIGURES, *([SPLITS_FIGURE] if _has_splits() else [])):
+        output(command)
+
+
+def _has_splits() -> bool:
+    return any(
+        any(RECORDS.glob(f"*-{split}*/*/*/seed-*.json")) for split in ("subject", "recording")
+    )
+
+
+def splits() -> str:
+    """A_T under each split, one row per data set and method that was run under several."""
+    if not _has_splits():
+        return "*Runs under other splits are not committed yet.*"
+    methods = sorted({folder.name.partition("+")[0] for folder in RECORDS.glob("*-subject/*/*")})
+    return output(
+        "tsbench report --table protocols --results results/reference --format markdown "
+        f"--method {','.join(methods)}"
+    )
+
+
+def runs() -> str:
+    """How many committed records there are, from which code and which machine."""
+    found = [json.loads(p.read_text(encoding="utf-8")) for p in RECORDS.rglob("seed-*.json")]
+    records = [record for record in found if record["spec"]["stream"] == "exp"]
+    hours = sum(record["time"]["total"] for record in found) / 3600
+    commits = Counter(record["environment"]["commit"][:7] for record in records)
+    code = ", ".join(f"`{commit}` ({n})" for commit, n in sorted(commits.items()))
+    return (
+        f"{len(records)} runs on the experiment stream and {len(found) - len(records)} tuning "
+        f"trials; {hours:.0f} hours of computing in total. Commits of the runs: {code}."
+    )
+
+
+def machines() -> str:
+    """On what the records were made, one line per machine and number of runs at a time."""
+    found = [json.loads(p.read_text(encoding="utf-8")) for p in RECORDS.rglob("seed-*.json")]
+    keys = ("cpu", "torch", "threads", "workers")
+    count = Counter(tuple(r["environment"].get(key) for key in keys) for r in found)
+    return "\n".join(
+        f"- {n} records: {cpu}, torch {torch}; threads per run: {threads}, runs at once: {workers}"
+        for (cpu, torch, threads, workers), n in count.most_common()
+    )
+
+
+def _verdict() -> list[tuple[str, str, str, str, list[dict[str, Any]]]]:
+    """(table, data set, method, metric, [ours, paper, Δ, verdict]) of every cell that was run."""
+    rows = json.loads(output("tsbench verify --results results/reference --format json"))["rows"]
+    return [(*row["headers"], row["cells"]) for row in rows]
+
+
+def verdict() -> str:
+    """Ours and the paper's, one row per method, with a sign for the verdict of each cell."""
+    columns: list[str] = []
+    methods: dict[str, dict[str, str]] = {}
+    for kind, dataset, method, metric, (ours, paper, _, judged) in _verdict():
+        if kind == "main":
+            column = f"{dataset} {metric.replace('_', chr(92) + '_')}"
+            columns += [column] if column not in columns else []
+            values = f"{ours['figure']['mean']:.1f} / {paper['figure']['mean']:.1f}"
+            sign = SIGNS.get(judged["text"], judged["text"])
+            methods.setdefault(method, {})[column] = f"{values} {sign}"
+    lines = [["ours / paper", *columns], ["---"] * (len(columns) + 1)]
+    lines += [[m, *(cells.get(c, "–") for c in columns)] for m, cells in methods.items()]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def differences() -> str:
+    """The cells outside the 95 % interval, one line per method and data set."""
+    found: dict[str, list[str]] = {}
+    for _, dataset, method, metric, (ours, paper, delta, judged) in _verdict():
+        if judged["text"] in ("better", "worse"):
+            means = f"{ours['figure']['mean']:.2f}, paper {paper['figure']['mean']:.2f}"
+            seeds = ours["figure"]["seeds"]
+            text = f"{metric} {means} ({delta['text']}, {judged['text']}; seeds: {seeds})"
+            found.setdefault(f"**{method} on {dataset}**", []).append(text)
+    return "\n".join(f"- {cell}: {'; '.join(texts)}" for cell, texts in found.items())

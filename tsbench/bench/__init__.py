@@ -1,1 +1,0 @@
-"""Run specs and records, one run as a function, the results store, executors."""

@@ -1,1 +1,0 @@
-"""Runs on a Ray cluster: joining it, handing runs out, doing them on its nodes."""

@@ -1,0 +1,1 @@
+"""One run: its spec, plan, execution, record and store."""
