@@ -22,7 +22,7 @@ from tsbench.learn.method import Kept, Method
 from tsbench.learn.shared import SharedWork, first_task_key
 from tsbench.protocol.rules import Protocol
 from tsbench.runs.execute import execute, run_stream
-from tsbench.runs.machine import Machine
+from tsbench.runs.machine import Clock, Machine
 from tsbench.runs.plan import Request, plan
 from tsbench.runs.record import comparable
 from tsbench.runs.spec import RunSpec
@@ -200,7 +200,7 @@ def test_test_data_cannot_be_changed_by_predicting() -> None:
 
     context, stream = setting()
     before = [test.digest() for test in stream.tests]
-    run_stream(Vandal(context, None), stream, [])
+    run_stream(Vandal(context, None), stream, [], Clock())
     assert [test.digest() for test in stream.tests] == before
 
 
@@ -210,7 +210,7 @@ def test_a_stream_with_an_empty_test_set() -> None:
     context, stream = setting()
     nothing = stream.tests[0].take(np.empty(0, np.int64))
     hollow = replace(stream, tests=(nothing, *stream.tests[1:]))
-    result, _ = run_stream(Vandal(context, None), hollow, [])
+    result, _ = run_stream(Vandal(context, None), hollow, [], Clock())
     assert result["accuracy"][0] == [None]
     assert result["A_T"] is not None
     json.dumps(result, allow_nan=False)

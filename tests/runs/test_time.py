@@ -54,7 +54,7 @@ def run(dataset: Dataset, method: str, shared: Path | None) -> dict:
     record = execute(spec, Machine(Path(), shared), lambda *_: None)
     elapsed = time.perf_counter() - began
     seconds = validate(json.loads(json.dumps(record)))["time"]
-    assert seconds["total"] == pytest.approx(elapsed, rel=0.02, abs=0.1)
+    assert 0 <= elapsed - seconds["total"] < TRAINING
     return seconds
 
 
@@ -79,7 +79,7 @@ def test_the_parts_add_up_and_tuning_pays_for_its_own_training(
     assert len(took) == 1 + apart, "the streams share the first task where they share the classes"
     assert min(took) >= TRAINING
     for seconds in (first, second):
-        assert parts(seconds) == pytest.approx(seconds["total"], rel=0.02, abs=0.05)
+        assert parts(seconds) == pytest.approx(seconds["total"], abs=1e-6)
         assert seconds["learn"][0] >= took[-1] == seconds["charged"]
         assert seconds["tuning"] >= (took[0] if apart else 0)
     assert first["reused"] == pytest.approx(0, abs=0.8 * TRAINING), "it did everything itself"
@@ -88,6 +88,6 @@ def test_the_parts_add_up_and_tuning_pays_for_its_own_training(
 
 def test_without_sharing_the_parts_add_up_too(dataset: Dataset) -> None:
     seconds = run(dataset, "naive", None)
-    assert parts(seconds) == pytest.approx(seconds["total"], rel=0.02, abs=0.05)
+    assert parts(seconds) == pytest.approx(seconds["total"], abs=1e-6)
     assert seconds["reused"] == seconds["charged"] == 0
     assert min(seconds["learn"]) >= TRAINING

@@ -136,8 +136,8 @@ class Clock:
         return passed
 
     def total(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self.began
+        """Seconds from the start to the last lap."""
+        return self.last - self.began
 
     def load(self, threads: int) -> float | None:
         """Share of the time for which this process was ready but others had the cores.
