@@ -295,3 +295,29 @@ def test_a_reader_that_leaves_early_sees_no_traceback(words: str) -> None:
         f"'{PROGRAM}' {words} | true", shell=True, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
+
+
+DROPPED = """
+import time
+import tsbench.cli.main
+from tsbench.__main__ import main
+
+class Cleared:
+    def __del__(self):
+        raise KeyboardInterrupt  # as if Ctrl-C had come at this moment
+
+def program():
+    Cleared()
+    print("dropped", flush=True)
+    time.sleep(60)
+
+tsbench.cli.main.main = program
+main()
+"""
+
+
+def test_ctrl_c_that_python_drops_is_repeated() -> None:
+    done = subprocess.run([sys.executable, "-c", DROPPED], capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stdout == "dropped\n", "the first one was dropped"
+    assert not done.stderr
