@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import runpy
 import subprocess
 import sys
 import zipfile
@@ -139,3 +140,12 @@ def test_the_workflow_calls_the_same_script() -> None:
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     steps = yaml.safe_load(workflow)["jobs"]["test"]["steps"]
     assert [step["run"] for step in steps if "run" in step][-1] == ".ci/run"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "tests" / "benchmarks").glob("*.py")), ids=lambda path: path.stem
+)
+def test_benchmarks_still_fit_the_code(path: Path) -> None:
+    """They are not run here; names that they import may have changed all the same."""
+    found = runpy.run_path(str(path), run_name="imported")
+    assert found["__doc__"]

@@ -23,7 +23,7 @@ from tsbench.nn.network import Head, Network
 from tsbench.nn.random import torch_generator
 from tsbench.runs.execute import execute
 from tsbench.runs.machine import Machine
-from tsbench.runs.plan import Request, make_specs
+from tsbench.runs.plan import Request, plan
 
 SHAPES = {"UWave": (3, 315), "UCI-HAR": (9, 128), "GRABMyo": (28, 128)}
 SAMPLES, EPOCHS = 192, 4
@@ -88,7 +88,7 @@ def measure_step(channels: int, length: int) -> float:
 
 
 def measure_overhead(data: Path, dataset: str) -> float:
-    (spec,) = make_specs(Request(["naive"], [dataset], [1234], epochs=20), data)
+    (spec,) = plan(Request(["naive"], [dataset], [1234], epochs=20), data).specs
     execute(spec, Machine(data), lambda *_: None)
     times = execute(spec, Machine(data), lambda *_: None)["time"]
     return 1 - (sum(times["learn"]) + sum(times["evaluate"])) / times["total"]
