@@ -10,7 +10,7 @@ import pytest
 from handmade_records import make
 from scipy import stats
 
-from tsbench.report.ranking import common_seeds, holm, paired_p, rank, tied_ranks
+from tsbench.report.ranking import common_seeds, holm, paired_p, rank, t_tails, tied_ranks
 from tsbench.report.records import collect
 
 FIVE = (1234, 1235, 1236, 1237, 1238)
@@ -22,6 +22,12 @@ def test_p_values_are_those_of_scipy(n: int) -> None:
     for _ in range(20):
         one, other = random.normal(1, 2, n), random.normal(0, 2, n)
         assert paired_p(one, other) == pytest.approx(stats.ttest_rel(one, other).pvalue)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 12, 29, 500])
+def test_the_tails_of_t_are_those_of_scipy(freedom: int) -> None:
+    for x in (0.0, 0.1, 1.0, 2.5, 7.0, 40.0):
+        assert t_tails(x, freedom) == pytest.approx(2 * stats.t.sf(x, freedom), abs=1e-13)
 
 
 def test_p_values_without_spread() -> None:

@@ -134,8 +134,6 @@ def paired_p(one: Sequence[float], other: Sequence[float]) -> float:
     >>> round(paired_p([1.0, 2.0, 3.0], [0.0, 1.5, 1.0]), 4)
     0.1181
     """
-    from scipy.special import stdtr  # scipy.stats has it too, but takes a second to import
-
     differences = np.subtract(one, other)
     n = len(differences)
     if n < 2:
@@ -143,7 +141,25 @@ def paired_p(one: Sequence[float], other: Sequence[float]) -> float:
     mean, std = float(differences.mean()), float(differences.std(ddof=1))
     if std <= 1e-12 * max(1.0, float(np.abs(differences).max())):
         return 1.0 if mean == 0 else 0.0
-    return float(2 * stdtr(n - 1, -abs(mean) / (std / math.sqrt(n))))
+    return t_tails(abs(mean) / (std / math.sqrt(n)), n - 1)
+
+
+def t_tails(x: float, freedom: int) -> float:
+    """P(|T| > x) for Student's t with a whole number of degrees of freedom, x ≥ 0.
+
+    In closed form (Abramowitz and Stegun, 26.7.3 and 26.7.4), because importing scipy.special
+    would take a fifth of the time of a whole report.
+
+    >>> round(t_tails(2.776, 4), 4)
+    0.05
+    """
+    angle, odd = math.atan2(x, math.sqrt(freedom)), freedom % 2
+    term, total = math.cos(angle) ** odd, 0.0
+    for power in range(odd, freedom - 1, 2):
+        total += term
+        term *= (power + 1) / (power + 2) * math.cos(angle) ** 2
+    inside = math.sin(angle) * total
+    return max(0.0, 1 - (2 / math.pi * (angle + inside) if odd else inside))
 
 
 def rank(
