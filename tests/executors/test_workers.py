@@ -7,15 +7,21 @@ import signal
 import socket
 import sys
 import time
+from multiprocessing import Pipe
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from handmade_records import finished
 from misbehaving_methods import PLUGINS
 from process_tree import alive, servers, workers
 from tsbench_process import finish, run, run_here, start
 
 from tsbench.disk import LEFTOVER_AGE
+from tsbench.executors.local import LocalExecutor
 from tsbench.executors.workers import while_wanted
+from tsbench.runs.machine import Machine
+from tsbench.runs.spec import RunSpec
 from tsbench.runs.store import Store
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -240,6 +246,29 @@ def test_unusual_ends_are_recorded_with_their_reason(tmp_path: Path, methods: Pa
     for name, reason in reasons.items():
         assert reason in found[f"m-{name}"]["error"]
         assert not found[f"m-{name}"]["lost"]
+
+
+@pytest.mark.parametrize(("messages", "kind"), [([("began", {})], "done"), ([], "elsewhere")])
+def test_a_worker_that_is_killed_beside_a_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, messages: list, kind: str
+) -> None:
+    """It has stored the record itself if it had begun; if not, another command has."""
+    spec = RunSpec(dataset="demo", data_digest="d", method="naive", seed=1234)
+    store = Store(tmp_path)
+
+    def start_worker(*_args):
+        ours, theirs = Pipe()
+        for message in messages:
+            theirs.send(message)
+        theirs.close()
+        store.save(spec, finished(spec))
+        return SimpleNamespace(
+            connection=ours, reports=Pipe()[0], end=lambda: None, exit_code=lambda: -signal.SIGTERM
+        )
+
+    monkeypatch.setattr("tsbench.executors.workers.start_worker", start_worker)
+    started, event = LocalExecutor(store, Machine(tmp_path)).run([spec])
+    assert (started.kind, event.kind) == ("started", kind)
 
 
 def test_a_long_temporary_folder(

@@ -136,7 +136,7 @@ class LocalExecutor:
             ended = f"timed out after {limit / 60:g} min", False
         if ended is not None:
             job.worker.end()  # before its failure is stored, so that nothing is stored after it
-            yield self._fail(job.spec, *ended)
+            yield self._fail(job, *ended)
 
     def _ending(self, job: _Running) -> tuple[str, bool] | None:
         """Why a worker ended, and whether from outside; None while it runs."""
@@ -158,13 +158,15 @@ class LocalExecutor:
         hint = " (out of memory?)" if name == "SIGKILL" else ""
         return f"killed by {name}{hint}", False
 
-    def _fail(self, spec: RunSpec, reason: str, lost: bool) -> Event:
+    def _fail(self, job: _Running, reason: str, lost: bool) -> Event:
         from tsbench.runs.run_one import Outcome, store_failure
 
-        stored = None if self.machine.force else self.store.done(spec)
-        if stored is not None:  # the worker ended after it had stored its record
-            return event_of(spec, Outcome("done", stored))
-        return event_of(spec, store_failure(spec, self.machine, self.store, reason, lost=lost))
+        stored = None if self.machine.force else self.store.done(job.spec)
+        if stored is not None:  # by the worker, or by another process before it began
+            outcome = Outcome("done" if math.isfinite(job.began) else "elsewhere", stored)
+        else:
+            outcome = store_failure(job.spec, self.machine, self.store, reason, lost=lost)
+        return event_of(job.spec, outcome)
 
 
 def import_torch() -> None:
