@@ -1,7 +1,7 @@
 """The fault campaign: random kills and bad inputs, and what they did.
 
     python tests/campaign.py --seed 0 --kills 1000 --arguments 1000 --records 500 --data 500
-    python tests/campaign.py --seed 0 --seconds 60
+    python tests/campaign.py --seed 0 --seconds 40
 
 Not part of the tests; CI runs a sample. It exits with 1 unless every count but the first is 0.
 

@@ -101,7 +101,7 @@ def test_features_of_level_sensitive_kernels_are_scaled() -> None:
 
 def test_it_tells_classes_apart() -> None:
     _, stream = setting()
-    method = learned(TSACLR)
+    method = learned(TSACLR, kernels=300)
     hits = [(method.predict(t.x).argmax(1) == t.y).mean() for t in stream.tests[1:]]
     assert np.mean(hits) > 0.9
 

@@ -56,7 +56,7 @@ def test_lwf_loss_is_what_its_docstring_says() -> None:
 
 
 def test_strong_distillation_keeps_the_old_answers() -> None:
-    context, stream = setting(epochs=60)
+    context, stream = setting(epochs=20)
     x = torch.from_numpy(stream.tasks[1].train.x)
 
     def drift(strength: float) -> float:

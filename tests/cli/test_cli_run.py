@@ -113,7 +113,7 @@ def test_the_live_display_shows_every_worker() -> None:
 def test_demo_runs_the_methods_and_ends_with_the_table(tmp_path: Path, monkeypatch) -> None:
     from tsbench.learn.registry import METHODS
 
-    some = ("naive", "gr", "herding", "ts-acl", "ts-acl-r")  # all of them would take a minute
+    some = ("naive", "gr", "ts-acl", "ts-acl-r")  # all of them would take a minute
     monkeypatch.setattr(METHODS, "builtin", {name: METHODS.builtin[name] for name in some})
     shown = CliRunner().invoke(app, ["demo", "--results", str(tmp_path)])
     assert shown.exit_code == 0, shown.stderr

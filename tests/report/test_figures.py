@@ -214,8 +214,9 @@ def test_nothing_is_cut_and_no_names_overlap(crowded: Path, kind: str, several: 
         frame = drawing.bbox.padded(1)
         assert {name.strip() for t, name in bare if t in named} == names
         assert not [t.get_text() for t in named + free if not _inside(t, frame)]
-        for one, other in combinations(named, 2):
-            assert not box(one).overlaps(box(other)), (one, other)
+        boxes = [(text, box(text)) for text in named]
+        for (one, first), (other, second) in combinations(boxes, 2):
+            assert not first.overlaps(second), (one, other)
 
 
 def box(text: Text):
