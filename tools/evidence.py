@@ -18,9 +18,6 @@ FIGURES = (
     "tsbench figure time --results results/reference --out docs/figures/time.svg",
     "tsbench figure pareto --results results/reference --out docs/figures/pareto.svg",
 )
-SPLITS_FIGURE = (
-    "tsbench figure protocols --results results/reference --out docs/figures/protocols.svg"
-)
 SIGNS = {"match": "=", "better": "▲", "worse": "▼", "partial data": "†"}
 
 
@@ -36,25 +33,22 @@ def output(command: str) -> str:
 
 def draw_figures() -> None:
     """Draw the figures of the documentation."""
-    for command in (*FIGURES, *([SPLITS_FIGURE] if _has_splits() else [])):
+    for command in FIGURES:
         output(command)
-
-
-def _has_splits() -> bool:
-    return any(
-        any(RECORDS.glob(f"*-{split}*/*/*/seed-*.json")) for split in ("subject", "recording")
-    )
+    out = "docs/figures/protocols.svg"
+    output(f"tsbench figure protocols {_run_under_several_splits()} --out {out}")
 
 
 def splits() -> str:
     """A_T under each split, one row per data set and method that was run under several."""
-    if not _has_splits():
-        return "*Runs under other splits are not committed yet.*"
-    methods = sorted({folder.name.partition("+")[0] for folder in RECORDS.glob("*-subject/*/*")})
     return output(
-        "tsbench report --table protocols --results results/reference --format markdown "
-        f"--method {','.join(methods)}"
+        f"tsbench report --table protocols {_run_under_several_splits()} --format markdown"
     )
+
+
+def _run_under_several_splits() -> str:
+    methods = sorted({folder.name.partition("+")[0] for folder in RECORDS.glob("*-subject/*/*")})
+    return f"--results results/reference --method {','.join(methods)}"
 
 
 def runs() -> str:
