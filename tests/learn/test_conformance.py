@@ -23,6 +23,7 @@ def test_every_registered_method_keeps_all_rules(name: str, monkeypatch) -> None
     kind = load_method(name)
     short = partial(kind.Settings, **dataset_settings(name, "demo"))
     monkeypatch.setattr(kind, "Settings", short)
+    monkeypatch.setattr("tsbench.runs.conformance.EPOCHS", 1)
     monkeypatch.setattr("tsbench.baselines.gr.EPOCHS_PER_EPOCH", 1)
     verdicts = dict(examine(kind))
     assert len(verdicts) > len(CHECKS)
