@@ -21,6 +21,7 @@ from tsbench.learn.loop import Fit, fit
 from tsbench.nn.encoder import KERNEL, WIDTHS, Encoder
 from tsbench.nn.network import Head, Network
 from tsbench.nn.random import torch_generator
+from tsbench.protocol.rules import Protocol
 from tsbench.runs.execute import execute
 from tsbench.runs.machine import Machine
 from tsbench.runs.plan import Request, plan
@@ -88,7 +89,7 @@ def measure_step(channels: int, length: int) -> float:
 
 
 def measure_overhead(data: Path, dataset: str) -> float:
-    (spec,) = plan(Request(["naive"], [dataset], [1234], epochs=20), data).specs
+    (spec,) = plan(Request(["naive"], [dataset], [1234], Protocol(epochs=20)), data).specs
     execute(spec, Machine(data), lambda *_: None)
     times = execute(spec, Machine(data), lambda *_: None)["time"]
     return 1 - (sum(times["learn"]) + sum(times["evaluate"])) / times["total"]

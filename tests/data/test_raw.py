@@ -121,7 +121,7 @@ def test_random_damage_never_raises_anything_else(tmp_path: Path) -> None:
         wholes.append(buffer.getvalue())
     archive = tmp_path / "a.zip"
     told = 0
-    for i in range(200):
+    for i in range(400):
         damaged = bytearray(wholes[i % 4])
         for place in random.integers(len(damaged), size=3):
             damaged[place] = random.integers(256)
