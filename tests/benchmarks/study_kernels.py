@@ -108,6 +108,16 @@ def few_channels(study: Study) -> Map:
     return shares(bank)
 
 
+def tenth_of_the_mean(study: Study) -> Map:
+    """Level-sensitive kernels that see more shape: their mean is reduced to a tenth."""
+    bank = made_bank(study)
+    for group in bank.groups:
+        weights = group.weights.view(9, -1, len(group.level))
+        weights.sub_(0.9 * weights.mean(0, keepdim=True) * torch.from_numpy(group.level))
+    bank.fit(study.train[0].x, study.random("thresholds"))
+    return shares(bank)
+
+
 def fixed_thresholds(study: Study) -> Map:
     """Thresholds that no data is needed for: ± the size of the weights × 2^x, x from −6 to 5."""
     bank = made_bank(study)
@@ -188,11 +198,13 @@ FIRST, NONE = "2,000 kernels, zero-sum only", "zero-sum only"
 EIGHTH, FIFTH, QUARTER, HALF = (
     f"{share} level-sensitive" for share in ("an eighth", "a fifth", "a quarter", "half")
 )
+TENTH = f"{FIFTH}, a tenth of their mean"
 BANKS: dict[str, Callable[[Study], Map]] = {
     FIRST: with_bank(kernels=2000, level=0.0),
     NONE: with_bank(level=0.0),
     EIGHTH: with_bank(level=0.125),
     FIFTH: with_bank(level=0.2),
+    TENTH: tenth_of_the_mean,
     QUARTER: with_bank(level=0.25),
     HALF: with_bank(level=0.5),
 }
@@ -232,6 +244,7 @@ ROWS = [
     *(Row(EIGHTH, scale) for scale in (1.0, 0.3, 0.2, 0.1)),
     *(Row(FIFTH, scale) for scale in (1.0, 0.5, 0.3, 0.2, 0.1)),
     *(Row(FIFTH, scale, penalty) for scale in (1.0, 0.3) for penalty in (1e-4, 1e-2)),
+    *(Row(TENTH, scale) for scale in (1.0, 0.7, 0.5)),
     *(Row(QUARTER, scale) for scale in (0.3, 0.2)),
     *(Row(HALF, scale) for scale in (1.0, 0.3, 0.1)),
     Row(HALF, 1.0, 1e-4),
