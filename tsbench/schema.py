@@ -41,6 +41,10 @@ def read_json(path: Path) -> Any:
         raise OSError("it is not a regular file")
     try:
         return json.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError("it is not valid UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not valid JSON, line {error.lineno}") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 

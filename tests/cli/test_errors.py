@@ -91,6 +91,29 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path, results: Path, name: st
     expect_line(name, result.exit_code, result.stderr)
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["list", "methods", "--dataset", "uwav"], "unknown data set 'uwav' (did you mean 'uwave'"),
+        (["list", "methods", "--dataset", "./nowhere"], "there is no such folder"),
+        (["check", "uwavee"], "unknown method or data set 'uwavee' (did you mean 'uwave'?)"),
+        (["report", "--results", "RESULTS", "--method", "mas"], "there are runs on uwave of er"),
+        (["report", "--results", "RESULTS", "--dataset", "nope"], "there are runs on uwave of er"),
+        (["report", "--results", __file__], "test_errors.py' is a file"),
+        (["report", "--format", "text"], "'--format': 'text' is not one of 'markdown'"),
+        (["verify", "--results", "RESULTS", "--rerun", "uwave/er/z"], "a whole number as seed"),
+        (["verify", "--results", "RESULTS", "--rerun", "uwave/er/9"], "there are the seeds 1234"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_right_ones(
+    results: Path, words: list[str], expected: str
+) -> None:
+    code, _, said = call(*[word.replace("RESULTS", str(results)) for word in words])
+    assert code == 2
+    assert expected in said
+    assert len(said.splitlines()) == 1
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_path_that_is_too_long(tmp_path: Path, results: Path, name: str) -> None:
     result = CliRunner().invoke(app, placed(name, tmp_path / ("x" * 300), results))

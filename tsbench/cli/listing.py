@@ -27,7 +27,11 @@ def list_(
 ) -> None:
     """List the data sets, and whether they are prepared; the methods, and their settings."""
     from tsbench.api import list_datasets, list_methods
+    from tsbench.data.catalogue import card
+    from tsbench.data.custom.prepare import custom_name, is_custom
 
+    if dataset is not None:
+        dataset = custom_name(dataset) if is_custom(dataset) else card(dataset, data).name
     listed: dict[str, list[dict[str, Any]]] = {}
     if what in (None, "datasets"):
         listed["datasets"] = list_datasets(data, verbose=True)

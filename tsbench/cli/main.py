@@ -86,12 +86,16 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # Click's own errors have it, under any Click
             raise
-        message = error.format_message()
+        message = (
+            error.format_message().replace("Value error, ", "").replace("Input should", "it should")
+        )
         if type(error).__name__ == "NoArgsIsHelpError":
             with contextlib.suppress(typer.Exit):
                 _print(message)  # the help, where Click has not printed it
         else:
-            say(f"error: {' '.join(message.split())} (see tsbench --help)")
+            context = getattr(error, "ctx", None)
+            called = context.command_path if context else "tsbench"
+            say(f"error: {' '.join(message.split())} (see {called} --help)")
         code = BAD_INPUT
     sys.exit(code if isinstance(code, int) else 0)
 

@@ -113,11 +113,19 @@ def _findings(reference: str, data: Path, split: SplitName) -> Iterator[tuple[st
     from tsbench.data.custom.prepare import is_custom
     from tsbench.data.manifest import stored_names
     from tsbench.learn.registry import METHODS, load_method
+    from tsbench.registry import closest, is_file_reference
 
     named = reference in (*DATASETS.names(), *stored_names(data))
     in_folder = is_custom(reference) and ".py" not in reference
-    if not (named or in_folder or reference in METHODS.names()) and Path(reference).is_dir():
+    known = named or in_folder or reference in METHODS.names()
+    if not known and Path(reference).is_dir():
         in_folder, reference = True, f"./{reference}"
+    elif not known and not is_file_reference(reference):
+        names = [*METHODS.names(), *DATASETS.names()]
+        raise UserError(
+            f"unknown method or data set '{reference}'{closest(reference, names)}; "
+            f"known: {', '.join(names)}"
+        )
     if named or in_folder or isinstance(METHODS.load(reference), Card):
         from tsbench.data.custom.check import examine as examine_dataset
 

@@ -28,7 +28,7 @@ HOLM = (
     "methods share a rank unless a paired t-test over the same seeds tells them apart at 5 %, "
     "corrected for all pairs (Holm)"
 )
-SAME_SEEDS = "methods that lack a seed of the ranked ones (grey)"
+SAME_SEEDS = "methods that lack a seed of the ranked ones (grey or italic)"
 
 
 @dataclass(frozen=True)

@@ -236,7 +236,7 @@ def collect(
     if chosen not in matching:
         raise UserError(f"no runs of protocol '{chosen}'; there are: {', '.join(matching)}")
     if not matching[chosen]:
-        raise UserError(_nothing(chosen, matching))
+        raise UserError(_nothing(chosen, matching, records))
     everything: dict[str, Results] = {}
     for name, found in matching.items():
         if found:
@@ -268,11 +268,16 @@ def _is_wanted(record: Record, methods: Sequence[str]) -> bool:
     return not methods or any(m in names or method_label(m) == label for m in methods)
 
 
-def _nothing(protocol: str, matching: dict[str, list[Record]]) -> str:
+def _nothing(protocol: str, matching: dict[str, list[Record]], records: list[Record]) -> str:
     """Why there is nothing to show, and how to ask for what there is."""
     others = Counter({name: len(found) for name, found in matching.items() if found})
     if not others:
-        return "no runs of these data sets and methods"
+        datasets = sorted({record["spec"]["dataset"] for record in records})
+        methods = sorted({base_name(record["label"]) for record in records})
+        return (
+            f"no runs of these data sets and methods; there are runs on {', '.join(datasets)} "
+            f"of {', '.join(methods)}"
+        )
     listed = ", ".join(f"{name} ({count} runs)" for name, count in others.most_common())
     return (
         f"no runs of these data sets and methods with protocol {protocol}, but with: {listed}; "

@@ -44,13 +44,17 @@ def find_record(store: Store, reference: str, protocol: str) -> Record:
     seed = whole_number(last)
     if not (dataset and method and seed is not None):
         raise UserError(
-            f"'{shown(reference)}' is not of the form DATASET/METHOD/SEED, like uwave/er/1234"
+            f"'{shown(reference)}' is not of the form DATASET/METHOD/SEED, like uwave/er/1234, "
+            "with a whole number as seed"
         )
+    folder = store.root / protocol / dataset / method
     try:
-        return store.read(store.root / protocol / dataset / method / f"seed-{seed}.json")
+        return store.read(folder / f"seed-{seed}.json")
     except BadRecord as error:
+        seeds = sorted(path.stem.removeprefix("seed-") for path in folder.glob("seed-*.json"))
+        there = f"; there are the seeds {', '.join(seeds)}" if seeds else ""
         raise UserError(
-            f"no finished run {reference} of protocol {protocol} in '{store.root}'"
+            f"no finished run {reference} of protocol {protocol} in '{store.root}'{there}"
         ) from error
 
 
