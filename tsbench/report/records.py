@@ -223,6 +223,8 @@ def collect(
     """
     from tsbench.data.custom.prepare import custom_name
 
+    if root.is_file():
+        raise UserError(f"'{root}' is a file, not a folder of records")
     records, problems = Store(root).records()
     if not records:
         left = f" ({problems[0]}; {len(problems)} left out)" if problems else ""
