@@ -121,6 +121,12 @@ def test_one_bad_data_set_does_not_stop_the_others(tmp_path: Path) -> None:
     assert "UCI HAR Dataset.zip" in damaged.stderr
 
 
+def test_a_folder_without_any_data_set_is_an_error(tmp_path: Path) -> None:
+    result = tsbench("download", "--from", str(tmp_path), "--data", str(tmp_path / "d"))
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith("error: none of the five data sets is in")
+
+
 def test_version() -> None:
     from tsbench import __version__
 

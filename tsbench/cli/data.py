@@ -56,7 +56,9 @@ def download(
         except UserError as error:
             failed.append(each)
             say(f"error: {error}")
-    if failed or (absent and (wanted or len(absent) == len(chosen))):
+    if absent and not wanted and len(absent) == len(chosen):
+        raise UserError(f"none of the five data sets is in '{source}'")
+    if failed or (absent and wanted):
         raise typer.Exit(BAD_INPUT)
 
 
