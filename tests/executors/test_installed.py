@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from tsbench_process import outcomes, run_here
 
 from tsbench.runs.store import Store
 
@@ -62,7 +63,8 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def check(program: Path, place: Path, results: Path, *options: str) -> None:
+def check(program: Path, place: Path, results: Path, *options: str) -> str:
+    """Run with the installed program, and return what it said."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment["RAY_worker_niceness"] = "0"  # Ray's 15 takes minutes where other tests run
     ended = subprocess.run(
@@ -73,6 +75,7 @@ def check(program: Path, place: Path, results: Path, *options: str) -> None:
     assert "notice" not in ended.stderr
     (record,) = Store(results).records()[0]
     assert record["environment"]["commit"] == "", "the installed package, not the checkout"
+    return ended.stderr
 
 
 @pytest.mark.slow
@@ -85,4 +88,8 @@ def test_local(installed: Path, place: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="makes an environment by hand")
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
 def test_ray(installed: Path, place: Path, tmp_path: Path) -> None:
-    check(installed, place, tmp_path / "r", "--executor", "ray", "--jobs", "1")
+    """Without an address it starts a cluster, whose records are those of this process."""
+    said = check(installed, place, tmp_path / "r", "--executor", "ray", "--jobs", "1")
+    assert "Ray: starting a cluster on this machine" in said
+    assert run_here(tmp_path / "here", *RUN)[0] == 0
+    assert outcomes(tmp_path / "r") == outcomes(tmp_path / "here")

@@ -274,10 +274,3 @@ def test_a_cluster_without_room_is_refused(tmp_path: Path, cluster) -> None:
     code, said = run(tmp_path / "r", *MATRIX, *on(cluster), "--cpus-per-run", "2")
     assert code == 2
     assert "no node of the Ray cluster has 2 CPU(s) for a run" in said
-
-
-def test_without_an_address_a_cluster_is_started(tmp_path: Path, undisturbed) -> None:
-    code, said = run(tmp_path, *MATRIX, "--executor", "ray", "--jobs", "2")
-    assert code == 0, said
-    assert outcomes(tmp_path) == undisturbed
-    assert "Ray: starting a cluster on this machine" in said
