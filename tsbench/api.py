@@ -36,15 +36,21 @@ DATA, RESULTS = Path("datasets"), Path("results")
 
 
 @quiet
-def list_methods(dataset: str | None = None, *, verbose: bool = False) -> list[dict[str, Any]]:
+def list_methods(
+    dataset: str | None = None, data: Path | str = DATA, *, verbose: bool = False
+) -> list[dict[str, Any]]:
     """All methods: name, title, family, what they keep, paper, hyper-parameters.
 
-    With a data set the defaults are those that a run on it uses.
+    With a data set, by name or by place, the defaults are those that a run on it uses.
     """
     import dataclasses
 
+    from tsbench.data.catalogue import card
+    from tsbench.data.custom.prepare import custom_name, is_custom
     from tsbench.learn.registry import METHODS, effective_settings, grid_values, load_method
 
+    if dataset is not None:
+        dataset = custom_name(dataset) if is_custom(dataset) else card(dataset, Path(data)).name
     rows = []
     for name in METHODS.names():
         try:

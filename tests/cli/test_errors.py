@@ -100,6 +100,8 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path, results: Path, name: st
         (["report", "--results", "RESULTS", "--method", "mas"], "there are runs on uwave of er"),
         (["report", "--results", "RESULTS", "--dataset", "nope"], "there are runs on uwave of er"),
         (["report", "--results", __file__], "test_errors.py' is a file"),
+        (["status", "--data", __file__], "test_errors.py' is a file"),
+        (["run", "--seeds", "x"], "'--seeds': it should be a valid integer (see tsbench run"),
         (["report", "--format", "text"], "'--format': 'text' is not one of 'markdown'"),
         (["verify", "--results", "RESULTS", "--rerun", "uwave/er/z"], "a whole number as seed"),
         (["verify", "--results", "RESULTS", "--rerun", "uwave/er/9"], "there are the seeds 1234"),

@@ -64,6 +64,8 @@ def test_settings_errors_and_plugins(tmp_path: Path) -> None:
         tsbench.run("naiv")
     with pytest.raises(tsbench.UserError, match="unknown data set"):
         tsbench.load_stream("dmo", data=tmp_path)
+    with pytest.raises(tsbench.UserError, match="unknown data set"):
+        tsbench.list_methods("dmo", data=tmp_path)
     path = tmp_path / "plug.py"
     path.write_text(PLUGINS)
     with pytest.raises(RuntimeError, match="no such luck"):

@@ -27,16 +27,12 @@ def list_(
 ) -> None:
     """List the data sets, and whether they are prepared; the methods, and their settings."""
     from tsbench.api import list_datasets, list_methods
-    from tsbench.data.catalogue import card
-    from tsbench.data.custom.prepare import custom_name, is_custom
 
-    if dataset is not None:
-        dataset = custom_name(dataset) if is_custom(dataset) else card(dataset, data).name
     listed: dict[str, list[dict[str, Any]]] = {}
     if what in (None, "datasets"):
         listed["datasets"] = list_datasets(data, verbose=True)
     if what in (None, "methods"):
-        listed["methods"] = list_methods(dataset, verbose=True)
+        listed["methods"] = list_methods(dataset, data, verbose=True)
     if as_json:
         print(json.dumps(listed[what] if what else listed, indent=1))
         return

@@ -86,9 +86,8 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # Click's own errors have it, under any Click
             raise
-        message = (
-            error.format_message().replace("Value error, ", "").replace("Input should", "it should")
-        )
+        message = error.format_message().partition(", unable to parse")[0]
+        message = message.replace("Value error, ", "").replace("Input should", "it should")
         if type(error).__name__ == "NoArgsIsHelpError":
             with contextlib.suppress(typer.Exit):
                 _print(message)  # the help, where Click has not printed it

@@ -17,7 +17,13 @@ from tsbench.console import say
 from tsbench.errors import UserError, os_error
 
 DataDir = Annotated[
-    Path, typer.Option("--data", envvar="TSBENCH_DATA", help="Folder of the prepared data sets.")
+    Path,
+    typer.Option(
+        "--data",
+        envvar="TSBENCH_DATA",
+        help="Folder of the prepared data sets.",
+        file_okay=False,
+    ),
 ]
 ResultsDir = Annotated[
     Path, typer.Option("--results", envvar="TSBENCH_RESULTS", help="Folder of the run records.")
