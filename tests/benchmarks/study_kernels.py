@@ -168,6 +168,32 @@ def pooled(pool: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Study], Map]:
     return make
 
 
+def with_crossings(level: float) -> Callable[[Study], Map]:
+    """Two thresholds: the share of positions above each, and how often each is crossed."""
+
+    def make(study: Study) -> Map:
+        bank = made_bank(study, thresholds=2, level=level)
+        sensitive = np.concatenate([np.tile(group.level, 4) for group in bank.groups])
+
+        def transform(x: np.ndarray) -> Blocks:
+            parts = []
+            for start in range(0, len(x), bank.chunk):
+                found = []
+                chunk = torch.from_numpy(np.ascontiguousarray(x[start : start + bank.chunk]))
+                for group, responses in bank.responses(chunk):
+                    for thresholds in group.thresholds:
+                        above = (responses > thresholds).float()
+                        found.append(above.sum(1))
+                        found.append((above[:, 1:] - above[:, :-1]).abs_().sum(1))
+                parts.append(torch.cat(found, 1) / bank.positions)
+            whole = torch.cat(parts).numpy()
+            return whole[:, ~sensitive], whole[:, sensitive]
+
+        return transform
+
+    return make
+
+
 def competing(level: float) -> Callable[[Study], Map]:
     """As Hydra: eight kernels compete; how often each has the largest and the least response."""
 
@@ -199,6 +225,9 @@ EIGHTH, FIFTH, QUARTER, HALF = (
     f"{share} level-sensitive" for share in ("an eighth", "a fifth", "a quarter", "half")
 )
 TENTH = f"{FIFTH}, a tenth of their mean"
+CROSSED_FIFTH, CROSSED_THIRD, CROSSED_HALF = (
+    f"crossings, {share} level-sensitive" for share in ("a fifth", "a third", "half")
+)
 BANKS: dict[str, Callable[[Study], Map]] = {
     FIRST: with_bank(kernels=2000, level=0.0),
     NONE: with_bank(level=0.0),
@@ -207,6 +236,9 @@ BANKS: dict[str, Callable[[Study], Map]] = {
     TENTH: tenth_of_the_mean,
     QUARTER: with_bank(level=0.25),
     HALF: with_bank(level=0.5),
+    CROSSED_FIFTH: with_crossings(0.2),
+    CROSSED_THIRD: with_crossings(1 / 3),
+    CROSSED_HALF: with_crossings(0.5),
 }
 OTHERS: dict[str, Callable[[Study], Map]] = {
     "a fifth, on a few channels each": few_channels,
@@ -250,6 +282,13 @@ ROWS = [
     Row(HALF, 1.0, 1e-4),
     *(Row(features, penalty=None) for features in (NONE, FIFTH)),
     *(Row(features) for features in OTHERS),
+    *(
+        Row(features, scale, penalty)
+        for features in (CROSSED_FIFTH, CROSSED_THIRD)
+        for scale in (0.5, 0.3, 0.2)
+        for penalty in (1e-3, 3e-4)
+    ),
+    *(Row(CROSSED_HALF, scale) for scale in (0.3, 0.2)),
 ]
 
 
