@@ -225,8 +225,8 @@ EIGHTH, FIFTH, QUARTER, HALF = (
     f"{share} level-sensitive" for share in ("an eighth", "a fifth", "a quarter", "half")
 )
 TENTH = f"{FIFTH}, a tenth of their mean"
-CROSSED_FIFTH, CROSSED_THIRD, CROSSED_HALF = (
-    f"crossings, {share} level-sensitive" for share in ("a fifth", "a third", "half")
+CROSSED_FIFTH, CROSSED_THIRD = (
+    f"crossings, {share} level-sensitive" for share in ("a fifth", "a third")
 )
 BANKS: dict[str, Callable[[Study], Map]] = {
     FIRST: with_bank(kernels=2000, level=0.0),
@@ -238,7 +238,6 @@ BANKS: dict[str, Callable[[Study], Map]] = {
     HALF: with_bank(level=0.5),
     CROSSED_FIFTH: with_crossings(0.2),
     CROSSED_THIRD: with_crossings(1 / 3),
-    CROSSED_HALF: with_crossings(0.5),
 }
 OTHERS: dict[str, Callable[[Study], Map]] = {
     "a fifth, on a few channels each": few_channels,
@@ -288,7 +287,6 @@ ROWS = [
         for scale in (0.5, 0.3, 0.2)
         for penalty in (1e-3, 3e-4)
     ),
-    *(Row(CROSSED_HALF, scale) for scale in (0.3, 0.2)),
 ]
 
 
