@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from html import escape
 from typing import Any
 from urllib.parse import quote
@@ -21,9 +22,11 @@ def tag(name: str, *children: Any, **attributes: Any) -> Html:
     '<b class="x y" data-m="er" hidden>a&lt;b</b>'
     """
     written = "".join(
-        f" {_name(key)}" if value is True else f' {_name(key)}="{escape(str(value))}"'
-        for key, value in attributes.items()
-        if value is not None and value is not False
+        [
+            f" {_name(key)}" if value is True else f' {_name(key)}="{escape(str(value))}"'
+            for key, value in attributes.items()
+            if value is not None and value is not False
+        ]
     )
     return Html(f"<{name}{written}>{joined(*children)}</{name}>")
 
@@ -32,13 +35,16 @@ def joined(*children: Any) -> Html:
     """Several children, one after the other."""
     return Html(
         "".join(
-            child if isinstance(child, Html) else escape(str(child), quote=False)
-            for child in children
-            if child is not None
+            [
+                child if isinstance(child, Html) else escape(str(child), quote=False)
+                for child in children
+                if child is not None
+            ]
         )
     )
 
 
+@lru_cache
 def written(text: str) -> Html:
     """Text with A_T, F_T and A_t as mathematics.
 
@@ -81,5 +87,6 @@ def download(label: str, name: str, kind: str, content: str) -> Html:
     return tag("a", label, download=name, href=address, class_="button")
 
 
+@lru_cache
 def _name(key: str) -> str:
     return key.rstrip("_").replace("_", "-")
