@@ -27,6 +27,7 @@ from small_download import (
 )
 
 from tsbench.console import Meter
+from tsbench.data import manifest
 from tsbench.data.card import Card, Listing, RemoteFile
 from tsbench.data.download import Fetcher
 from tsbench.data.obtain import obtain
@@ -144,6 +145,24 @@ while not Path(sys.argv[1], "stop").exists():
         print("reading", flush=True)
 print(count)
 """
+
+
+def test_a_manifest_that_is_replaced_while_it_is_read(tmp_path, server, monkeypatch) -> None:
+    """Its arrays are gone when they are looked for: the new manifest is read."""
+    get(server, tmp_path)
+    look = manifest._problem
+
+    def look_too_late(found: dict, folder: Path) -> str:
+        monkeypatch.setattr(manifest, "_problem", look)
+        obtain(make_card(server.root + "a.zip"), tmp_path, force=True, fetcher=QUICK)
+        problems.append(look(found, folder))
+        return problems[0]
+
+    problems: list[str] = []
+    monkeypatch.setattr(manifest, "_problem", look_too_late)
+    found = manifest.read_manifest(make_card(), tmp_path)
+    assert problems == ["the folder of its arrays is missing"]
+    assert found is not None and (tmp_path / "small" / found["folder"]).is_dir()
 
 
 def test_force_replaces_what_is_there_at_once(tmp_path, server) -> None:

@@ -107,9 +107,20 @@ def read_manifest(card: Card, root: Path) -> dict[str, Any] | None:
             f"{card.name} was prepared by a newer tsbench ({manifest.get('tsbench')}); "
             f"update tsbench, or {again}"
         )
-    if problem := _problem(manifest, path.parent):
+    problem = _problem(manifest, path.parent)
+    if problem and _is_replaced(path, manifest):
+        return read_manifest(card, root)
+    if problem:
         raise UserError(f"'{path}' is not a valid manifest: {problem}; {again}")
     return manifest
+
+
+def _is_replaced(path: Path, manifest: dict[str, Any]) -> bool:
+    """Whether another process has prepared the data again since the manifest was read."""
+    try:
+        return bool(read_json(path) != manifest)
+    except (OSError, ValueError):
+        return False
 
 
 def _problem(manifest: dict[str, Any], folder: Path) -> str:
