@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tsbench.analytic.kernels import KernelBank
+from tsbench.analytic.kernels import Group, KernelBank
 from tsbench.analytic.tsaclr import KernelSettings
 from tsbench.data.catalogue import card
 from tsbench.data.prepared import load
@@ -90,6 +90,18 @@ def shares(bank: KernelBank) -> Map:
     return transform
 
 
+def by_chunk(
+    bank: KernelBank, x: np.ndarray, features: Callable[[Group, Tensor], Iterable[Tensor]]
+) -> np.ndarray:
+    """Features from the responses (N, positions, kernels) of each group, a chunk at a time."""
+    parts = []
+    for start in range(0, len(x), bank.chunk):
+        chunk = torch.from_numpy(np.ascontiguousarray(x[start : start + bank.chunk]))
+        found = [each for group, r in bank.responses(chunk) for each in features(group, r)]
+        parts.append(torch.cat(found, 1))
+    return torch.cat(parts).numpy()
+
+
 def with_bank(**changes: float) -> Callable[[Study], Map]:
     return lambda study: shares(made_bank(study, **changes))  # type: ignore[arg-type]
 
@@ -149,12 +161,7 @@ def pooled(pool: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Study], Map]:
         counted, level = shares(bank), bank.level.numpy()
 
         def more(x: np.ndarray) -> np.ndarray:
-            parts = []
-            for start in range(0, len(x), bank.chunk):
-                chunk = torch.from_numpy(np.ascontiguousarray(x[start : start + bank.chunk]))
-                found = [pool(r, group.thresholds[0]) for group, r in bank.responses(chunk)]
-                parts.append(torch.cat(found, 1))
-            return torch.cat(parts).numpy()
+            return by_chunk(bank, x, lambda group, r: [pool(r, group.thresholds[0])])
 
         scale = np.abs(more(study.train[0].x[:256])).mean(0) * 2 + 1e-6
 
@@ -175,18 +182,14 @@ def with_crossings(level: float) -> Callable[[Study], Map]:
         bank = made_bank(study, thresholds=2, level=level)
         sensitive = np.concatenate([np.tile(group.level, 4) for group in bank.groups])
 
+        def counts(group: Group, responses: Tensor) -> Iterator[Tensor]:
+            for thresholds in group.thresholds:
+                above = (responses > thresholds).float()
+                yield above.sum(1) / bank.positions
+                yield (above[:, 1:] - above[:, :-1]).abs_().sum(1) / bank.positions
+
         def transform(x: np.ndarray) -> Blocks:
-            parts = []
-            for start in range(0, len(x), bank.chunk):
-                found = []
-                chunk = torch.from_numpy(np.ascontiguousarray(x[start : start + bank.chunk]))
-                for group, responses in bank.responses(chunk):
-                    for thresholds in group.thresholds:
-                        above = (responses > thresholds).float()
-                        found.append(above.sum(1))
-                        found.append((above[:, 1:] - above[:, :-1]).abs_().sum(1))
-                parts.append(torch.cat(found, 1) / bank.positions)
-            whole = torch.cat(parts).numpy()
+            whole = by_chunk(bank, x, counts)
             return whole[:, ~sensitive], whole[:, sensitive]
 
         return transform
@@ -200,19 +203,14 @@ def competing(level: float) -> Callable[[Study], Map]:
     def make(study: Study) -> Map:
         bank = made_bank(study, kernels=3400, thresholds=1, level=level)
 
+        def wins(_: Group, responses: Tensor) -> Iterator[Tensor]:
+            n, positions, kernels = responses.shape
+            rivals = responses[:, :, : kernels // 8 * 8].reshape(n, positions, -1, 8)
+            for winner in (rivals.amax(3, True), rivals.amin(3, True)):
+                yield (rivals == winner).sum(1).flatten(1).float() / positions
+
         def transform(x: np.ndarray) -> Blocks:
-            parts = []
-            for start in range(0, len(x), bank.chunk):
-                found = []
-                chunk = torch.from_numpy(np.ascontiguousarray(x[start : start + bank.chunk]))
-                for _, responses in bank.responses(chunk):
-                    n, positions, kernels = responses.shape
-                    rivals = responses[:, :, : kernels // 8 * 8].reshape(n, positions, -1, 8)
-                    for winner in (rivals.amax(3, True), rivals.amin(3, True)):
-                        won = (rivals == winner).sum(1).flatten(1)
-                        found.append(won.float() / positions)
-                parts.append(torch.cat(found, 1))
-            whole = torch.cat(parts).numpy()
+            whole = by_chunk(bank, x, wins)
             return whole, whole[:, :0]
 
         return transform

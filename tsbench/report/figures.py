@@ -128,7 +128,8 @@ def pareto(runs: Results, against: Sequence[str] = tuple(COSTS)) -> Drawing:
         if named:
             titles, colours = [runs.title(m) for m in named], [looks[m].colour for m in named]
             label_front(panel, list(named.values()), titles, colours)
-            bottom = panel.get_ylim()[0]  # names may need room above 100 %, which is no accuracy
+            # The axis may go beyond 100 % to make room for names; its ticks should not.
+            bottom = panel.get_ylim()[0]
             panel.set_yticks([tick for tick in panel.get_yticks() if bottom <= tick <= 100])
             _cost_axis(panel, cost)
     return drawing
