@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -15,11 +17,12 @@ def walks(samples: int, channels: int, length: int, seed: int = 0) -> np.ndarray
     return steps.cumsum(2).astype(np.float32)
 
 
-def made(
-    channels: int, length: int, features: int, seed: int = 0, level: float = 0.4
-) -> KernelBank:
-    bank = KernelBank(channels, length, features // 2, 2, level, np.random.default_rng(seed))
-    bank.fit(walks(20, channels, length, 1), np.random.default_rng(seed + 1))
+def made(channels: int, length: int, features: int, level: float = 0.4, **counted) -> KernelBank:
+    """Two thresholds per kernel, each with two features."""
+    bank = KernelBank(
+        channels, length, features // 4, 2, level, np.random.default_rng(0), **counted
+    )
+    bank.fit(walks(20, channels, length, 1), np.random.default_rng(1))
     return bank
 
 
@@ -51,19 +54,51 @@ def test_equals_a_literal_implementation(channels, length) -> None:
     assert counts.dtype == np.float32
     assert counts.shape == (3, 100)
     assert (counts == counts.round()).all()
-    column = 0
+    first = 0
     for group in bank.groups:
+        kernels = len(group.level)
         for which, kernel in np.ndindex(*group.thresholds.shape):
             threshold = float(group.thresholds[which, kernel])
+            column = first + 2 * which * kernels + kernel
             for sample in range(3):
                 responses = literal_responses(x[sample], group, kernel, max(1, round(length / 192)))
                 margin = 1e-5 * (1 + max(map(abs, responses)))
-                least = sum(r > threshold + margin for r in responses)
-                most = sum(r > threshold - margin for r in responses)
+                above = [r > threshold for r in responses]
+                unsure = sum(abs(r - threshold) <= margin for r in responses)
+                crossed = sum(one != two for one, two in pairwise(above))
                 assert len(responses) == bank.positions
-                assert least <= counts[sample, column] <= most
-            column += 1
-    assert column == 100
+                assert abs(counts[sample, column] - sum(above)) <= unsure
+                assert abs(counts[sample, column + kernels] - crossed) <= 2 * unsure
+        first += 4 * kernels
+    assert first == 100
+
+
+def test_without_crossings_the_other_features_are_the_same() -> None:
+    x = walks(10, 3, 80)
+    both, alone = made(3, 80, 400), made(3, 80, 400, crossings=False)
+    assert alone.features == 200
+    first = 0
+    for group in both.groups:
+        for _ in group.thresholds:
+            kernels = len(group.level)
+            here = slice(2 * first, 2 * first + kernels)
+            assert torch.equal(both(x)[:, here], alone(x)[:, first : first + kernels])
+            first += kernels
+    assert first == 200
+
+
+def test_a_wave_crosses_as_often_as_it_turns() -> None:
+    """Counts that need no bank to know them: five periods cross their mean ten times."""
+    time = np.linspace(0, 5, 200, endpoint=False) + 0.011
+    x = np.sin(2 * np.pi * time)[None, None].astype(np.float32)
+    bank = KernelBank(1, 200, 1, 1, 1.0, np.random.default_rng(0))
+    (group,) = bank.groups
+    group.weights = torch.zeros(9, 1)
+    group.weights[4] = 1.0  # the response is the series
+    group.thresholds = torch.zeros(1, 1)
+    assert bank(x).tolist() == [[100.0, 9.0]]  # the first crossing lies before the series
+    group.thresholds += 2.0
+    assert bank(x).tolist() == [[0.0, 0.0]]
 
 
 @pytest.mark.parametrize(("channels", "length"), SHAPES)
@@ -80,7 +115,7 @@ def test_a_threshold_is_a_response_of_a_training_sample(channels, length) -> Non
 
 
 def test_thresholds_are_spread_over_the_responses() -> None:
-    bank = made(2, 100, 2000)
+    bank = made(2, 100, 4000, crossings=False)
     shares = bank(walks(20, 2, 100, 1)).numpy().mean(0) / bank.positions
     deciles = np.histogram(shares, bins=10, range=(0, 1))[0] / 2000
     assert deciles.min() > 0.05  # a tenth each if quantiles are uniform
@@ -133,12 +168,30 @@ def test_the_share_of_level_sensitive_kernels(channels, length, share) -> None:
         assert abs(group.level.sum() - share * len(group.level)) <= 1
         weights = group.weights.reshape(9, -1, len(group.level)).numpy()
         zero, level = weights[:, :, ~group.level], weights[:, :, group.level]
-        assert set(np.unique(zero)) <= {-1.0, 0.0, 2.0}
+        assert set(np.unique(np.abs(zero))) <= {0.0, 1.0, 2.0}
         assert (zero.sum(0) == 0).all()
         assert (level != 0).all()
         assert (np.abs(level.sum(0)) > 0).all()
         for kernel in np.moveaxis(level, 2, 0):  # taps times channels
             assert np.linalg.matrix_rank(kernel) == 1
+
+
+def test_zero_sum_kernels_add_and_subtract_channels() -> None:
+    """The signs are fair and independent; all nine weights of a channel have the same one."""
+    patterns = {tuple(kernel) for kernel in zero_sum()}
+    for signs in (True, False):
+        bank = made(2, 60, 8000, level=0.0, signs=signs)
+        weights = torch.cat([group.weights.reshape(9, 2, -1) for group in bank.groups], 2)
+        found = weights.gather(0, weights.abs().argmax(0, keepdim=True))[0].sign()  # of a 2
+        unsigned = (weights * found).permute(1, 2, 0)[found != 0]
+        assert {tuple(kernel) for kernel in unsigned.tolist()} <= patterns
+        first, second = found[:, (found != 0).all(0)]
+        assert len(first) > 500
+        means = torch.stack([first.mean(), second.mean(), (first * second).mean()])
+        if signs:
+            assert (means.abs() < 4 / len(first) ** 0.5).all()
+        else:
+            assert (means == 1).all()
 
 
 def test_features_that_see_the_level_and_features_that_do_not() -> None:
@@ -160,7 +213,7 @@ def test_level_features_are_named_in_the_order_of_the_features() -> None:
     x = walks(30, 3, 60)
     first = 0
     for group in bank.groups:
-        for _ in group.thresholds:
+        for _ in range(2 * len(group.thresholds)):
             last = first + len(group.level)
             assert (bank.level[first:last].numpy() == group.level).all()
             first = last
@@ -186,7 +239,7 @@ def test_layout_in_memory_does_not_matter() -> None:
 
 
 def test_few_features_are_as_many_as_asked_for() -> None:
-    for features in (2, 4, 10):
+    for features in (4, 8, 20):
         assert made(2, 315, features)(walks(2, 2, 315)).shape == (2, features)
     assert made(2, 315, 4)(walks(0, 2, 315)).shape == (0, 4)
 

@@ -27,12 +27,13 @@ def exact_features(method: TSACLR, x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("features", [20, 1000])
 def test_equals_joint_ridge_after_every_task(features) -> None:
     context, stream = setting()
-    method = TSACLR(context, KernelSettings(kernels=features, thresholds=1))
+    method = TSACLR(context, KernelSettings(kernels=features // 2, thresholds=1))
     for seen, task in enumerate(stream.tasks, start=1):
         method.learn(task)
         x = np.concatenate([t.train.x for t in stream.tasks[:seen]])
         y = np.concatenate([t.train.y for t in stream.tasks[:seen]])
-        model = linear_model.Ridge(alpha=1e-3 * len(x), fit_intercept=False, solver="cholesky")
+        alpha = KernelSettings().penalty * len(x)
+        model = linear_model.Ridge(alpha=alpha, fit_intercept=False, solver="cholesky")
         model.fit(exact_features(method, x), np.eye(2 * seen)[y])
         tests = np.concatenate([test.x for test in stream.tests])
         expected = exact_features(method, tests) @ model.coef_.T
@@ -71,7 +72,7 @@ def test_nothing_needs_a_gradient() -> None:
 
 def test_what_is_kept() -> None:
     kept = learned(TSACLR, kernels=10, thresholds=2).kept()
-    d, classes = 21, 6
+    d, classes = 41, 6
     assert kept.raw == kept.generator == 0
     assert kept.statistics == 4 * d * d + 8 * d * classes + 4 * 20  # G, Q and the thresholds
     assert kept.parameters == 8 * d * classes + 8  # Φ and a seed
@@ -81,7 +82,7 @@ def test_shares_and_a_constant() -> None:
     features = learned(TSACLR, kernels=25, thresholds=2).classifier_features(
         setting()[1].tests[0].x
     )
-    assert features.shape[1] == 51
+    assert features.shape[1] == 101
     assert (features[:, 0] == 1).all()
     assert features.min() >= 0
     assert features.max() <= 1

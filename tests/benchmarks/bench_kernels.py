@@ -36,7 +36,8 @@ from tsbench.runs import execute as run
 from tsbench.runs.plan import Request, plan
 
 SHAPES = {"UWave": (3, 315), "UCI-HAR": (9, 128), "DSA": (45, 125)}
-KERNELS, THRESHOLDS, SAMPLES = 1700, 4, 64
+SETTINGS, SAMPLES = KernelSettings(), 64
+KERNELS, THRESHOLDS = SETTINGS.kernels, SETTINGS.thresholds
 
 
 def seconds(function: Callable[[], object]) -> float:
@@ -90,7 +91,7 @@ def compare_features() -> None:
     random = np.random.default_rng(0)
     for name, (channels, length) in SHAPES.items():
         x = random.standard_normal((SAMPLES, channels, length)).cumsum(2).astype(np.float32)
-        bank = KernelBank(channels, length, KERNELS, THRESHOLDS, 0.0, random)
+        bank = KernelBank(channels, length, KERNELS, THRESHOLDS, 0.0, random, signs=False)
         bank.fit(x, random)
         tensor = torch.from_numpy(x)
         whole = seconds(lambda: bank(x))  # noqa: B023
@@ -120,7 +121,10 @@ class FirstVersion(TSACLR):
     """2,000 zero-sum kernels, shares in float64, and the QR factor that it chose on DSA."""
 
     def __init__(self, context: Context, settings: KernelSettings) -> None:
-        super().__init__(context, replace(settings, kernels=2000, level_share=0.0))
+        first = replace(
+            settings, kernels=2000, thresholds=4, crossings=False, signs=False, level_share=0.0
+        )
+        super().__init__(context, replace(first, penalty=1e-3))
         self.ridge = Factor(self.bank.features + 1)  # type: ignore[assignment]
         self.samples = 0
 
@@ -147,7 +151,7 @@ def compare_versions(data: Path) -> None:
     context = Context(dataset.card, 1234, len(stream.classes), samples, 0)
     spent, kept, learned = {}, {}, []
     for kind in (FirstVersion, TSACLR):
-        method, learned, evaluated = kind(context, KernelSettings()), [], 0.0
+        method, learned, evaluated = kind(context, SETTINGS), [], 0.0
         for task in stream.tasks:
             started = time.process_time()
             method.learn(task)

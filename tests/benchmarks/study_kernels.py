@@ -68,14 +68,29 @@ def studies(name: str, seeds: int, data: Path) -> Iterator[Study]:
             yield Study(f"{name}, {split}", seed, train, [t for t in stream.tests if len(t)])
 
 
+PLAIN = {"thresholds": 4, "crossings": False, "signs": False}
+"""Four shares per kernel, and channels that are only added: all rows without signs or crossings."""
+
+
 def made_bank(
     study: Study,
     kernels: int = DEFAULT.kernels,
+    level: float = 0.2,
     thresholds: int = DEFAULT.thresholds,
-    level: float = DEFAULT.level_share,
+    crossings: bool = True,
+    signs: bool = True,
 ) -> KernelBank:
     channels, length = study.train[0].x.shape[1:]
-    made = KernelBank(channels, length, kernels, thresholds, level, study.random("kernels"))
+    made = KernelBank(
+        channels,
+        length,
+        kernels,
+        thresholds,
+        level,
+        study.random("kernels"),
+        crossings=crossings,
+        signs=signs,
+    )
     made.fit(study.train[0].x, study.random("thresholds"))
     return made
 
@@ -106,9 +121,13 @@ def with_bank(**changes: float) -> Callable[[Study], Map]:
     return lambda study: shares(made_bank(study, **changes))  # type: ignore[arg-type]
 
 
+def as_plain(**changes: float) -> Callable[[Study], Map]:
+    return with_bank(**(PLAIN | changes))
+
+
 def few_channels(study: Study) -> Map:
     """Level-sensitive kernels that look at a random few of the channels in view."""
-    bank = made_bank(study)
+    bank = made_bank(study, **PLAIN)
     random = study.random("channels")
     for group in bank.groups:
         weights = group.weights.view(9, -1, len(group.level))
@@ -122,7 +141,7 @@ def few_channels(study: Study) -> Map:
 
 def tenth_of_the_mean(study: Study) -> Map:
     """Level-sensitive kernels that see more shape: their mean is reduced to a tenth."""
-    bank = made_bank(study)
+    bank = made_bank(study, **PLAIN)
     for group in bank.groups:
         weights = group.weights.view(9, -1, len(group.level))
         weights.sub_(0.9 * weights.mean(0, keepdim=True) * torch.from_numpy(group.level))
@@ -132,7 +151,7 @@ def tenth_of_the_mean(study: Study) -> Map:
 
 def fixed_thresholds(study: Study) -> Map:
     """Thresholds that no data is needed for: ± the size of the weights × 2^x, x from −6 to 5."""
-    bank = made_bank(study)
+    bank = made_bank(study, **PLAIN)
     random = study.random("thresholds")
     for group in bank.groups:
         shape = tuple(group.thresholds.shape)
@@ -143,7 +162,7 @@ def fixed_thresholds(study: Study) -> Map:
 
 def relative_thresholds(study: Study) -> Map:
     """The same on a series divided by its own deviation, for which the range is −3 to 2."""
-    bank = made_bank(study)
+    bank = made_bank(study, **PLAIN)
     random = study.random("thresholds")
     for group in bank.groups:
         shape = tuple(group.thresholds.shape)
@@ -157,7 +176,7 @@ def pooled(pool: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Study], Map]:
     """3,400 kernels, half of the features a share and half another number."""
 
     def make(study: Study) -> Map:
-        bank = made_bank(study, kernels=3400, thresholds=1)
+        bank = made_bank(study, **PLAIN | {"kernels": 3400, "thresholds": 1})
         counted, level = shares(bank), bank.level.numpy()
 
         def more(x: np.ndarray) -> np.ndarray:
@@ -175,33 +194,11 @@ def pooled(pool: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Study], Map]:
     return make
 
 
-def with_crossings(level: float) -> Callable[[Study], Map]:
-    """Two thresholds: the share of positions above each, and how often each is crossed."""
-
-    def make(study: Study) -> Map:
-        bank = made_bank(study, thresholds=2, level=level)
-        sensitive = np.concatenate([np.tile(group.level, 4) for group in bank.groups])
-
-        def counts(group: Group, responses: Tensor) -> Iterator[Tensor]:
-            for thresholds in group.thresholds:
-                above = (responses > thresholds).float()
-                yield above.sum(1) / bank.positions
-                yield (above[:, 1:] - above[:, :-1]).abs_().sum(1) / bank.positions
-
-        def transform(x: np.ndarray) -> Blocks:
-            whole = by_chunk(bank, x, counts)
-            return whole[:, ~sensitive], whole[:, sensitive]
-
-        return transform
-
-    return make
-
-
 def competing(level: float) -> Callable[[Study], Map]:
     """As Hydra: eight kernels compete; how often each has the largest and the least response."""
 
     def make(study: Study) -> Map:
-        bank = made_bank(study, kernels=3400, thresholds=1, level=level)
+        bank = made_bank(study, **PLAIN | {"kernels": 3400, "thresholds": 1, "level": level})
 
         def wins(_: Group, responses: Tensor) -> Iterator[Tensor]:
             n, positions, kernels = responses.shape
@@ -226,16 +223,23 @@ TENTH = f"{FIFTH}, a tenth of their mean"
 CROSSED_FIFTH, CROSSED_THIRD = (
     f"crossings, {share} level-sensitive" for share in ("a fifth", "a third")
 )
+SIGNED_FIFTH = f"signs, {FIFTH}"
+BOTH_FIFTH, BOTH_THIRD = (
+    f"signs and crossings, {share} level-sensitive" for share in ("a fifth", "a third")
+)
 BANKS: dict[str, Callable[[Study], Map]] = {
-    FIRST: with_bank(kernels=2000, level=0.0),
-    NONE: with_bank(level=0.0),
-    EIGHTH: with_bank(level=0.125),
-    FIFTH: with_bank(level=0.2),
+    FIRST: as_plain(kernels=2000, level=0.0),
+    NONE: as_plain(level=0.0),
+    EIGHTH: as_plain(level=0.125),
+    FIFTH: as_plain(level=0.2),
     TENTH: tenth_of_the_mean,
-    QUARTER: with_bank(level=0.25),
-    HALF: with_bank(level=0.5),
-    CROSSED_FIFTH: with_crossings(0.2),
-    CROSSED_THIRD: with_crossings(1 / 3),
+    QUARTER: as_plain(level=0.25),
+    HALF: as_plain(level=0.5),
+    CROSSED_FIFTH: with_bank(level=0.2, signs=False),
+    CROSSED_THIRD: with_bank(level=1 / 3, signs=False),
+    SIGNED_FIFTH: as_plain(level=0.2, signs=True),
+    BOTH_FIFTH: with_bank(level=0.2),
+    BOTH_THIRD: with_bank(level=1 / 3),
 }
 OTHERS: dict[str, Callable[[Study], Map]] = {
     "a fifth, on a few channels each": few_channels,
@@ -253,8 +257,8 @@ class Row:
     """A line of the table: features, the scale of the level-sensitive ones, the penalty."""
 
     features: str
-    scale: float = DEFAULT.level_scale
-    penalty: float | None = DEFAULT.penalty
+    scale: float = 0.2
+    penalty: float | None = 1e-3
     """None: by generalised cross-validation."""
 
     @property
@@ -281,7 +285,7 @@ ROWS = [
     *(Row(features) for features in OTHERS),
     *(
         Row(features, scale, penalty)
-        for features in (CROSSED_FIFTH, CROSSED_THIRD)
+        for features in (CROSSED_FIFTH, CROSSED_THIRD, SIGNED_FIFTH, BOTH_FIFTH, BOTH_THIRD)
         for scale in (0.5, 0.3, 0.2)
         for penalty in (1e-3, 3e-4)
     ),

@@ -1,10 +1,12 @@
 """Random convolution kernels: a fixed map from series to features; nothing is trained.
 
 A kernel has nine weights for each channel that it looks at, a dilation and a few thresholds. A
-feature is the number of positions at which the response exceeds a threshold. There are two kinds:
+threshold gives two features: the number of positions at which the response exceeds it, and how
+often the response crosses it. There are two kinds of kernels:
 
 - Zero-sum, in the manner of MiniRocket (Dempster et al., KDD 2021): three weights 2 and six −1, the
-  same for all of its channels, a random few of those in view. They see shape, but not level.
+  same for all of its channels, a random few of those in view, up to a random sign for each channel,
+  so that kernels see differences between channels as well as sums. They see shape, but not level.
 - Level-sensitive: nine weights from N(0, 1) that do not sum to zero, times one weight from N(0, 1)
   for each channel in view. They also see where a signal lies: the direction of gravity, a drift.
 
@@ -80,7 +82,7 @@ def shares(kernels: int, parts: int) -> list[int]:
 
 
 class KernelBank:
-    """Series (N, C, L) → counts (N, kernels × thresholds), from 0 to ``positions``."""
+    """Series (N, C, L) → counts (N, features), from 0 to ``positions``."""
 
     def __init__(
         self,
@@ -91,12 +93,16 @@ class KernelBank:
         level: float,
         random: np.random.Generator,
         device: torch.device | str = "cpu",
+        *,
+        crossings: bool = True,
+        signs: bool = True,
     ) -> None:
-        """``level`` is the share of level-sensitive kernels."""
+        """``level`` is the share of level-sensitive kernels; ``signs`` are those of channels."""
         if length < TAPS:
             raise UserError(f"random kernels need series of {TAPS} steps or more, not {length}")
-        self.length, self.thresholds = length, thresholds
-        self.features = kernels * thresholds
+        self.length, self.thresholds, self.crossings = length, thresholds, crossings
+        self.per_kernel = thresholds * (2 if crossings else 1)
+        self.features = kernels * self.per_kernel
         self.device = torch.device(device)
         self.step = max(1, round(length / POSITIONS))
         self.positions = -(-length // self.step)
@@ -108,13 +114,13 @@ class KernelBank:
             group
             for dilation, part in zip(found, np.split(sensitive, ends), strict=True)
             if len(part)
-            for group in _groups(channels, dilation, part, random, self.device)
+            for group in _groups(channels, dilation, part, signs, random, self.device)
         ]
 
     @property
     def level(self) -> Tensor:
-        """Which features are of level-sensitive kernels (kernels × thresholds)."""
-        return torch.cat([torch.from_numpy(g.level).repeat(self.thresholds) for g in self.groups])
+        """Which features are of level-sensitive kernels (features,)."""
+        return torch.cat([torch.from_numpy(g.level).repeat(self.per_kernel) for g in self.groups])
 
     def fit(self, x: np.ndarray, random: np.random.Generator) -> None:
         """Thresholds from training samples (N, C, L): each one response of one of them."""
@@ -129,7 +135,7 @@ class KernelBank:
             group.thresholds = (group.weights.T * windows.to(self.device)).sum(2)
 
     def __call__(self, x: np.ndarray) -> Tensor:
-        """Counts (N, kernels × thresholds): whole numbers in float32."""
+        """Counts (N, features): whole numbers in float32."""
         counts = torch.empty(len(x), self.features, device=self.device)
         size = self.chunk
         for start in range(0, len(x), size):
@@ -138,12 +144,16 @@ class KernelBank:
             above = torch.empty(0)
             for group, responses in self.responses(torch.from_numpy(chunk).to(self.device)):
                 if above.shape != responses.shape:
-                    above = torch.empty_like(responses)
+                    above, crossed = torch.empty_like(responses), torch.empty_like(responses[:, 1:])
+                kernels = len(group.level)
                 for thresholds in group.thresholds:
-                    last = first + len(thresholds)
                     torch.gt(responses, thresholds, out=above)
-                    rows[:, first:last] = above.sum(1)
-                    first = last
+                    rows[:, first : first + kernels] = above.sum(1)
+                    first += kernels
+                    if self.crossings:
+                        torch.ne(above[:, 1:], above[:, :-1], out=crossed)
+                        rows[:, first : first + kernels] = crossed.sum(1)
+                        first += kernels
         return counts
 
     @property
@@ -191,6 +201,7 @@ def _groups(
     channels: int,
     dilation: int,
     level: np.ndarray,
+    signs: bool,
     random: np.random.Generator,
     device: torch.device,
 ) -> Iterator[Group]:
@@ -209,6 +220,8 @@ def _groups(
         across = (order < sizes.astype(np.int64)[:, None]).astype(np.float32)
         along[is_level] = random.standard_normal((is_level.sum(), TAPS))
         across[is_level] = random.standard_normal((is_level.sum(), seen))
+        if signs:
+            across *= random.choice([-1.0, 1.0], across.shape)
         weights = (along[:, :, None] * across[:, None, :]).reshape(len(along), -1).T
         columns = torch.from_numpy(np.ascontiguousarray(weights)).to(device)
         yield Group(dilation, index, columns, is_level, columns.new_empty(0, len(along)))

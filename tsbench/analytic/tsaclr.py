@@ -5,7 +5,7 @@ strong point is the ridge, which learns task by task exactly what it would learn
 once. So the ridge is kept, and encoder and random hidden layer give way to a bank of random
 convolution kernels (see ``kernels``) that nothing trains: no gradient step, no exemplar.
 
-Features U are a constant 1 and the shares of positions that the bank counts, those of
+Features U are a constant 1 and the bank's counts as shares of all positions, those of
 level-sensitive kernels times a scale s < 1: they recognise recordings as well as activities, and a
 larger penalty on them keeps what carries over to other people. W = (UᵀU + γI)⁻¹UᵀV over all
 samples so far, with γ = penalty × their number, so that the balance of fit and penalty does not
@@ -43,11 +43,13 @@ class KernelSettings(Settings):
     """Hyper-parameters; one default for all data sets."""
 
     kernels: int = setting(1700, "random convolution kernels", least=1)
-    thresholds: int = setting(4, "thresholds per kernel, each one feature", least=1)
+    thresholds: int = setting(2, "thresholds per kernel", least=1)
+    crossings: bool = setting(True, "also count how often each threshold is crossed")
+    signs: bool = setting(True, "zero-sum kernels add or subtract each channel at random")
     level_share: float = setting(0.2, "share of level-sensitive kernels", least=0, most=1)
-    level_scale: float = setting(0.2, "scale of their features; smaller: penalised more", above=0)
+    level_scale: float = setting(0.3, "scale of their features; smaller: penalised more", above=0)
     penalty: float = setting(
-        1e-3, "ridge penalty per sample: γ = penalty × samples so far", above=0
+        3e-4, "ridge penalty per sample: γ = penalty × samples so far", above=0
     )
 
 
@@ -69,6 +71,8 @@ class TSACLR(Method[KernelSettings]):
             settings.level_share,
             context.random("kernels"),
             device,
+            crossings=settings.crossings,
+            signs=settings.signs,
         )
         # Apple's GPUs have no float64: the ridge stays on the CPU there.
         self.solve_on = torch.device("cpu") if device.type == "mps" else device
