@@ -25,9 +25,10 @@ from torch import Tensor
 from tsbench.analytic.kernels import Group, KernelBank
 from tsbench.analytic.tsaclr import KernelSettings
 from tsbench.data.catalogue import card
-from tsbench.data.prepared import load
-from tsbench.protocol.rules import VALIDATION
-from tsbench.protocol.samples import Split
+from tsbench.data.prepared import Dataset, load
+from tsbench.protocol.divisions import divide
+from tsbench.protocol.rules import VALIDATION, class_order, streams_of, task_labels
+from tsbench.protocol.samples import Pool, Split
 from tsbench.protocol.stream import make_stream
 from tsbench.randomness import generator
 
@@ -40,6 +41,8 @@ EVERY = {"uci-har": 2}
 """One of so many training samples is used."""
 SUBJECTS = ("uci-har", "dsa", "wisdm")
 """Data sets that name them."""
+HARDER = ("dsa", "wisdm")
+"""Data sets whose validation classes are few of many, and much easier than all of them."""
 Blocks = tuple[np.ndarray, np.ndarray]
 """Features of zero-sum and of level-sensitive kernels."""
 Map = Callable[[np.ndarray], Blocks]
@@ -66,6 +69,27 @@ def studies(name: str, seeds: int, data: Path) -> Iterator[Study]:
             few = slice(None, None, EVERY.get(name, 1))
             train = [Split(task.train.x[few], task.train.y[few]) for task in stream.tasks]
             yield Study(f"{name}, {split}", seed, train, [t for t in stream.tests if len(t)])
+        if name in HARDER:
+            yield training_people(dataset, seed)
+
+
+def training_people(dataset: Dataset, seed: int) -> Study:
+    """The experiment's classes, by subject, without the people whom the experiment is tested on."""
+    pool, order = Pool(dataset.splits), class_order(seed, dataset.classes)
+    sides = divide(dataset, pool, seed, "subject", "val")
+    classes = streams_of([c for c in order if c in sides.usable])["exp"]
+    label_of = {c: label for label, c in enumerate(classes)}
+
+    def tasks(mask: np.ndarray) -> list[Split]:
+        found = []
+        for labels in task_labels(len(classes)):
+            chosen = mask & np.isin(pool.y, [classes[k] for k in labels])
+            part = pool.take(np.flatnonzero(chosen))
+            found.append(part.labelled(np.array([label_of[int(c)] for c in part.y])))
+        return found
+
+    train = sides.train if sides.stop is None else sides.train | sides.stop
+    return Study(f"{dataset.name}, training people", seed, tasks(train), tasks(sides.test))
 
 
 PLAIN = {"thresholds": 4, "crossings": False, "signs": False}

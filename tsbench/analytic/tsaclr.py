@@ -49,7 +49,7 @@ class KernelSettings(Settings):
     level_share: float = setting(0.2, "share of level-sensitive kernels", least=0, most=1)
     level_scale: float = setting(0.3, "scale of their features; smaller: penalised more", above=0)
     penalty: float = setting(
-        3e-4, "ridge penalty per sample: γ = penalty × samples so far", above=0
+        1e-3, "ridge penalty per sample: γ = penalty × samples so far", above=0
     )
 
 
