@@ -21,6 +21,25 @@ from small_download import BODY
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONGEST = [
+    "test_ray.py",
+    "test_slurm.py",
+    "test_workers.py",
+    "test_errors.py",
+    "test_processes.py",
+    "test_cli_tune.py",
+    "test_bring_method.py",
+    "test_installed.py",
+]
+"""Files that take a minute or more, the longest first. The first two mostly wait."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files: begun last, they would keep one core busy and the other not."""
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of the publishers' archives: TSBENCH_TEST_DATA."""
