@@ -39,7 +39,6 @@ class RayCluster:
         self.address = f"127.0.0.2:{self.port}"
         self.head = self._start("--head", f"--port={self.port}", "--num-cpus=0",
                                 "--include-dashboard=false")  # fmt: skip
-        self.wait_for(self.head)
 
     def start_node(self, **environment: str) -> str:
         """Does not wait for it."""
@@ -117,6 +116,7 @@ def processes(node: str) -> list[int]:
 def ray_cluster(folder: Path, nodes: int = 2) -> Iterator[RayCluster]:
     cluster = RayCluster(folder)
     try:
+        cluster.wait_for(cluster.head)
         for node in [cluster.start_node() for _ in range(nodes)]:
             cluster.wait_for(node)
         yield cluster
