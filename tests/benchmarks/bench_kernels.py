@@ -121,10 +121,8 @@ class FirstVersion(TSACLR):
     """2,000 zero-sum kernels, shares in float64, and the QR factor that it chose on DSA."""
 
     def __init__(self, context: Context, settings: KernelSettings) -> None:
-        first = replace(
-            settings, kernels=2000, thresholds=4, crossings=False, signs=False, level_share=0.0
-        )
-        super().__init__(context, replace(first, penalty=1e-3))
+        shape = {"kernels": 2000, "thresholds": 4, "level_share": 0.0, "penalty": 1e-3}
+        super().__init__(context, replace(settings, crossings=False, signs=False, **shape))
         self.ridge = Factor(self.bank.features + 1)  # type: ignore[assignment]
         self.samples = 0
 

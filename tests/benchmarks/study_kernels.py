@@ -1,4 +1,4 @@
-"""The study behind TS-ACL-R's defaults: A_T on validation streams, never on experiment streams.
+"""The study behind TS-ACL-R's defaults: A_T on validation streams and on training people.
 
     python tests/benchmarks/study_kernels.py --data datasets --save study.json [--rows TEXT …]
 
