@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import weakref
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,7 +14,7 @@ import torch
 from tsbench.analytic import ridge, solve
 from tsbench.analytic.ridge import Factor, Gram, IntegerGram, cheapest
 from tsbench.analytic.solve import NotSolvable, cholesky_by_panels_
-from tsbench.analytic.triangle import PANEL
+from tsbench.analytic.triangle import PANEL, Triangle
 
 linear_model = pytest.importorskip("sklearn.linear_model")
 
@@ -260,6 +261,26 @@ def test_no_convergence_in_time_is_noticed(monkeypatch) -> None:
     monkeypatch.setattr(solve, "ITERATIONS", 1)
     assert_equal(solver.weights(1e3), joint(features, labels, 1e3))
     assert solver.float64_solves == 1
+
+
+def test_the_float32_factor_is_gone_when_the_float64_one_is_made(monkeypatch) -> None:
+    """Otherwise a solution that falls back takes half a matrix more than it needs."""
+    features, labels = data(300, 200, 4)
+    solver = IntegerGram(200, LARGEST)
+    absorb(solver, features, labels, [300])
+    squares: list[weakref.ref[torch.Tensor]] = []
+    alive: list[int] = []
+
+    def square(*arguments, **options) -> torch.Tensor:
+        alive.append(sum(one() is not None for one in squares))
+        found = Triangle.square(solver.G, *arguments, **options)
+        squares.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(solver.G, "square", square)
+    monkeypatch.setattr(solve, "ITERATIONS", 1)
+    solver.weights(1e3)
+    assert alive == [0, 0]
 
 
 def test_a_class_without_samples_has_weights_of_zero() -> None:

@@ -40,6 +40,7 @@ def solve(gram: Triangle, penalty: Tensor, right: Tensor) -> tuple[Tensor, bool]
         )
         if solution is not None:
             return solution, True
+    del precondition  # it holds the float32 factor: half the memory of the matrix to come
     matrix = gram.square(torch.float64)
     matrix.diagonal().add_(penalty)
     return cholesky_solve(matrix, right, penalty), False
