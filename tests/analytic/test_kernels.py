@@ -158,6 +158,21 @@ def test_with_many_channels_all_are_looked_at_nine_at_a_time() -> None:
     assert set(np.concatenate([group.channels for group in bank.groups])) == set(range(45))
 
 
+@pytest.mark.parametrize("channels", [10, 17, 28, 45])
+def test_even_views_show_every_channel_equally_often(channels) -> None:
+    """After every group, not only after the last; without them, chance decides."""
+    seen = {}
+    for even in (True, False):
+        counts, gaps = np.zeros(channels, int), []
+        for group in made(channels, 125, 8000, even_views=even).groups:
+            assert len(set(group.channels)) == 9
+            counts[group.channels] += 1
+            gaps.append(np.ptp(counts))
+        seen[even] = max(gaps)
+    assert seen[True] == 1
+    assert seen[False] > 1
+
+
 @pytest.mark.parametrize(("channels", "length"), [(2, 40), (12, 140)])
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
 def test_the_share_of_level_sensitive_kernels(channels, length, share) -> None:

@@ -16,7 +16,8 @@ What both have in common:
   Series are padded with zeros to keep their length.
 - A threshold is the response at a random position of a random training sample, which is a random
   quantile of the responses, at the price of one response.
-- With more than nine channels, kernels come in groups of 64 that have nine of them in view.
+- With more than nine channels, kernels come in groups of 64 that have nine of them in view, and all
+  channels have been in view before one comes again.
 - Responses of long series are taken at about 192 positions, evenly spaced: neighbours are nearly
   the same, and the cost does not grow with L.
 - Kernels come in lots of 16 per dilation, the width of the arithmetic units: comparing and counting
@@ -96,8 +97,12 @@ class KernelBank:
         *,
         crossings: bool = True,
         signs: bool = True,
+        even_views: bool = True,
     ) -> None:
-        """``level`` is the share of level-sensitive kernels; ``signs`` are those of channels."""
+        """``level`` is the share of level-sensitive kernels; ``signs`` are those of channels.
+
+        Without ``even_views``, chance decides how often a channel is in view: for comparison.
+        """
         if length < TAPS:
             raise UserError(f"random kernels need series of {TAPS} steps or more, not {length}")
         self.length, self.thresholds, self.crossings = length, thresholds, crossings
@@ -110,11 +115,12 @@ class KernelBank:
         sensitive = np.diff(np.floor(np.arange(kernels + 1) * level)).astype(bool)
         found = dilations(length)
         ends = np.cumsum(shares(kernels, len(found)))[:-1]
+        views = _views(channels, even_views, random)
         self.groups = [
             group
             for dilation, part in zip(found, np.split(sensitive, ends), strict=True)
             if len(part)
-            for group in _groups(channels, dilation, part, signs, random, self.device)
+            for group in _groups(views, channels, dilation, part, signs, random, self.device)
         ]
 
     @property
@@ -197,7 +203,26 @@ class Group:
     """(thresholds per kernel, kernels)."""
 
 
+def _views(channels: int, even: bool, random: np.random.Generator) -> Iterator[slice | np.ndarray]:
+    """Channels that groups have in view, without end: all if they are few, or nine at random.
+
+    Evenly, channels are dealt like cards: a new pack is shuffled when the last is used up, and its
+    cards that are already in the hand go to the bottom.
+    """
+    pack = np.empty(0, np.int64)
+    while channels <= MAX_CHANNELS:
+        yield slice(None)
+    while True:
+        if len(pack) < MAX_CHANNELS:
+            new = random.permutation(channels)
+            held = np.isin(new, pack)
+            pack = np.concatenate([pack, new[~held], new[held]])
+        yield pack[:MAX_CHANNELS]
+        pack = pack[MAX_CHANNELS:] if even else pack[:0]
+
+
 def _groups(
+    views: Iterator[slice | np.ndarray],
     channels: int,
     dilation: int,
     level: np.ndarray,
@@ -209,11 +234,10 @@ def _groups(
     count = len(level)
     rounds = [random.permutation(84) for _ in range(-(-count // 84))]
     taps = zero_sum()[np.concatenate(rounds)[:count]]
-    few = channels <= MAX_CHANNELS
     seen = min(channels, MAX_CHANNELS)
-    size = count if few else GROUP
+    size = count if channels == seen else GROUP
     for part in (slice(start, start + size) for start in range(0, count, size)):
-        index = slice(None) if few else random.permutation(channels)[:MAX_CHANNELS]
+        index = next(views)
         along, is_level = taps[part], level[part]
         sizes = 2 ** (random.random(len(along)) * math.log2(seen + 1))
         order = random.random((len(along), seen)).argsort(1).argsort(1)
