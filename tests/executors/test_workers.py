@@ -248,6 +248,17 @@ def test_unusual_ends_are_recorded_with_their_reason(tmp_path: Path, methods: Pa
         assert not found[f"m-{name}"]["lost"]
 
 
+def killed_worker(messages: list) -> SimpleNamespace:
+    """A worker that sent these messages and was then ended from outside."""
+    ours, theirs = Pipe()
+    for message in messages:
+        theirs.send(message)
+    theirs.close()
+    return SimpleNamespace(
+        connection=ours, reports=Pipe()[0], end=lambda: None, exit_code=lambda: -signal.SIGTERM
+    )
+
+
 @pytest.mark.parametrize(("messages", "kind"), [([("began", {})], "done"), ([], "elsewhere")])
 def test_a_worker_that_is_killed_beside_a_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, messages: list, kind: str
@@ -257,18 +268,33 @@ def test_a_worker_that_is_killed_beside_a_record(
     store = Store(tmp_path)
 
     def start_worker(*_args):
-        ours, theirs = Pipe()
-        for message in messages:
-            theirs.send(message)
-        theirs.close()
         store.save(spec, finished(spec))
-        return SimpleNamespace(
-            connection=ours, reports=Pipe()[0], end=lambda: None, exit_code=lambda: -signal.SIGTERM
-        )
+        return killed_worker(messages)
 
     monkeypatch.setattr("tsbench.executors.workers.start_worker", start_worker)
     started, event = LocalExecutor(store, Machine(tmp_path)).run([spec])
     assert (started.kind, event.kind) == ("started", kind)
+
+
+@pytest.mark.parametrize(("stores", "kind"), [(True, "done"), (False, "failed")])
+def test_a_repeated_run_that_is_killed_beside_its_old_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stores: bool, kind: str
+) -> None:
+    """With --force it is done if the worker had stored the new record, and only then."""
+    spec = RunSpec(dataset="demo", data_digest="d", method="naive", seed=1234)
+    store = Store(tmp_path)
+    old, new = finished(spec, seconds=10), finished(spec, seconds=11)
+    store.save(spec, old)
+
+    def start_worker(*_args):
+        if stores:
+            store.save(spec, new)
+        return killed_worker([("began", {})])
+
+    monkeypatch.setattr("tsbench.executors.workers.start_worker", start_worker)
+    _, event = LocalExecutor(store, Machine(tmp_path, force=True)).run([spec])
+    assert event.kind == kind
+    assert store.done(spec) == (new if stores else old)
 
 
 def test_a_long_temporary_folder(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tsbench.executors.workers import Worker
     from tsbench.runs.machine import Machine
+    from tsbench.runs.record import Record
     from tsbench.runs.spec import RunSpec
     from tsbench.runs.store import Store
 
@@ -62,6 +63,8 @@ class _Running:
     """A run in a worker."""
 
     spec: RunSpec
+    before: Record | None
+    """What was stored when it started, if ``--force`` repeats it."""
     worker: Worker
     began: float = math.inf
     """When the run began: importing torch and waiting for a worker do not count."""
@@ -105,8 +108,9 @@ class LocalExecutor:
             while waiting or running:
                 while waiting and len(running) < self.workers and waiting[0][0] <= time.monotonic():
                     _, spec = waiting.popleft()
+                    before = self.store.done(spec) if self.machine.force else None
                     worker = start_worker(work, spec, self.machine, self.store.root)
-                    running.append(_Running(spec, worker))
+                    running.append(_Running(spec, before, worker))
                     yield Event("started", spec)
                 wait([each for job in running for each in job.watched()], timeout=POLL)
                 for job in list(running):
@@ -161,8 +165,9 @@ class LocalExecutor:
     def _fail(self, job: _Running, reason: str, lost: bool) -> Event:
         from tsbench.runs.run_one import Outcome, store_failure
 
-        stored = None if self.machine.force else self.store.done(job.spec)
-        if stored is not None:  # by the worker, or by another process before it began
+        stored = self.store.done(job.spec)
+        if stored is not None and stored != job.before:
+            # By the worker, or by another process before it began.
             outcome = Outcome("done" if math.isfinite(job.began) else "elsewhere", stored)
         else:
             outcome = store_failure(job.spec, self.machine, self.store, reason, lost=lost)
