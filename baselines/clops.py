@@ -14,8 +14,7 @@ Deviations from the paper: 1. no storage and acquisition fractions, shares of th
 gradient is clipped and the schedule followed as in every method; 4. shares are rounded down, so
 that the budget is never exceeded; 5. the trace of β begins with its initial value; 6. uncertainty,
 where it is used, is that of probabilities, not logits, with nothing but dropout in training mode;
-7. β is followed exactly, where float32 loses most of its steps: on UCI-HAR that costs some 3 % of
-A_T (docs/evidence.md).
+7. β is followed exactly, where float32 near 1 loses many of its steps (docs/evidence.md).
 """
 
 from __future__ import annotations
