@@ -10,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import ttest_rel
+
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "results" / "reference"
 PROGRAM = str(Path(sys.executable).with_name("tsbench"))
@@ -74,6 +76,28 @@ def machines() -> str:
         f"- {n} records: {cpu}, torch {torch}; threads per run: {threads}, runs at once: {workers}"
         for (cpu, torch, threads, workers), n in count.most_common()
     )
+
+
+def rounding() -> str:
+    """A_T of CLOPS on UCI-HAR by seed: by default, with a smaller step of β, and with β rounded."""
+    kinds = {
+        "exact, 1e-4 (default)": "exp-ln-100/uci-har/clops",
+        "exact, 1e-5": "rounding/exp-ln-100/uci-har/clops+beta_rate=1e-05",
+        "rounded, 1e-5": "rounding/exp-ln-100/uci-har/clops_rounding-Rounded+beta_rate=1e-05",
+    }
+    seeds = range(1234, 1239)
+    header = ["β, lr_β", *map(str, seeds), "mean", "against the row above"]
+    lines, above = [header, ["---"] * len(header)], None
+    for title, folder in kinds.items():
+        paths = [RECORDS / folder / f"seed-{seed}.json" for seed in seeds]
+        values = [json.loads(p.read_text(encoding="utf-8"))["result"]["A_T"] for p in paths]
+        mean, difference = sum(values) / len(values), "–"
+        if above:
+            low, high = ttest_rel(values, above).confidence_interval()
+            difference = f"{mean - sum(above) / len(above):+.1f} ({low:+.1f} to {high:+.1f})"
+        lines.append([title, *(f"{value:.1f}" for value in [*values, mean]), difference])
+        above = values
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def _verdict() -> list[tuple[str, str, str, str, list[dict[str, Any]]]]:

@@ -43,6 +43,7 @@ FROM_RECORDS: Mapping[str, Callable[[], str]] = {
     "the differences": evidence.differences,
     "the machines": evidence.machines,
     "the splits": evidence.splits,
+    "CLOPS with beta rounded": evidence.rounding,
     "the class orders": class_orders.table,
 }
 
