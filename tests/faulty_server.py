@@ -12,7 +12,8 @@ class FaultyServer:
     """Serves ``files``; ``faults[path]`` is a list of faults, one used up a request.
 
     Faults: ``500``, ``404``, ``cut`` (half of the body, then the line drops), ``html`` (a web
-    page), ``slow`` (small pieces), ``hang`` (no byte for a second), ``other`` (other bytes).
+    page), ``slow`` (small pieces), ``hang`` (no byte for a second), ``held`` (no byte until
+    ``release`` is set), ``other`` (other bytes).
     """
 
     def __init__(self, files: dict[str, bytes], ranges: bool = True) -> None:
@@ -23,6 +24,7 @@ class FaultyServer:
         self.range_headers: list[str] = []
         self.bytes_sent = 0
         self.delay = 0.01
+        self.release = threading.Event()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -88,6 +90,8 @@ class FaultyServer:
         try:
             if fault == "hang":
                 time.sleep(1)
+            if fault == "held":
+                self.release.wait(60)
             if fault == "cut":
                 handler.wfile.write(rest[: len(rest) // 2])
                 self.bytes_sent += len(rest) // 2

@@ -18,7 +18,8 @@ from tsbench.data.prepared import load
 from tsbench.errors import UserError
 from tsbench.protocol.samples import Coverage, Split, Splits
 
-QUICK = Fetcher(tries=3, backoff=0.01, timeout=0.5)
+QUICK = Fetcher(tries=3, backoff=0.01, timeout=20)
+"""Tries again at once, and does not take a busy machine for a lost connection."""
 
 
 def series_zip() -> bytes:

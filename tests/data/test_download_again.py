@@ -69,12 +69,18 @@ def test_killed_in_the_middle_and_started_again(server, tmp_path) -> None:
 
 
 def test_two_at_once_download_once(server, tmp_path) -> None:
-    server.faults["a.zip"] = ["slow"]
-    processes = [start(server, tmp_path) for _ in range(2)]
-    said = "".join(process.communicate()[1] for process in processes)
-    assert [process.returncode for process in processes] == [0, 0]
+    server.faults["a.zip"] = ["held"]
+    first = start(server, tmp_path)
+    while not server.requests["a.zip"]:
+        time.sleep(0.01)
+        assert first.poll() is None
+    second = start(server, tmp_path)
+    assert second.stderr is not None
+    assert "waiting: another process" in second.stderr.readline()
+    server.release.set()
+    said = [process.communicate()[1] for process in (first, second)]
+    assert [first.returncode, second.returncode] == [0, 0], said
     assert server.requests["a.zip"] == 1
-    assert "waiting" in said
     assert_whole(tmp_path)
 
 
