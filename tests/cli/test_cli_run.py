@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from misbehaving_methods import PLUGINS
@@ -107,6 +108,27 @@ def test_the_live_display_shows_every_worker() -> None:
     assert "seed 1" not in shown
     told = display.live.console.export_text()
     assert "[1/3] naive demo seed 1: A_T 50.00, F_T 12.50, 1 min 1 s" in told
+
+
+def test_a_log_has_a_line_about_the_runs_under_way_now_and_then(monkeypatch, capsys) -> None:
+    from tsbench.cli import display as module
+    from tsbench.executors.base import Event
+    from tsbench.runs.estimate import Estimate
+    from tsbench.runs.spec import RunSpec
+
+    seconds = 100.0
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: seconds))
+    specs = [RunSpec("demo", "d", "naive", seed) for seed in range(1, 8)]
+    display = module.Display(specs, Estimate([]), workers=6)
+    for spec in specs[:6]:
+        display.show(Event("started", spec), 6)
+    seconds += module.LINE_INTERVAL
+    for epoch in (7, 8):
+        display.show(Event("progress", specs[0], {"task": 2, "epoch": epoch, "loss": 0.1}), 6)
+    assert capsys.readouterr().err == (
+        "[0/7] running: naive demo seed 1 (task 3, epoch 7), naive demo seed 2 (starting), "
+        "naive demo seed 3 (starting), naive demo seed 4 (starting), 2 more\n"
+    )
 
 
 @pytest.mark.slow

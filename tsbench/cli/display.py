@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 
+LINE_INTERVAL = 60.0
+"""Seconds between two lines about the runs under way, where there is no terminal."""
+SHOWN = 4
+"""Runs that such a line names."""
+
+
 class Display:
     """Shows events of an executor."""
 
@@ -28,7 +34,7 @@ class Display:
         self.workers = workers
         self.failed = 0
         self.rows: dict[str, dict[str, Any]] = {}
-        self.started = time.monotonic()
+        self.started = self._last_line = time.monotonic()
         self.live: Live | None = None
         self._stack = ExitStack()
 
@@ -54,6 +60,7 @@ class Display:
         if event.kind in ("started", "progress"):
             row = self.rows.setdefault(key, {"spec": event.spec, "since": time.monotonic()})
             row.update(event.details)
+            self._say_where()
         else:
             self.rows.pop(key, None)
         if event.kind in ("done", "elsewhere", "failed"):
@@ -77,6 +84,18 @@ class Display:
         if event.kind == "elsewhere":
             text += " (done by another process)"
         return count + text + self._left("; ")
+
+    def _say_where(self) -> None:
+        """Now and then a line about the runs under way, so that a log shows that they advance."""
+        now = time.monotonic()
+        if self.live is not None or now - self._last_line < LINE_INTERVAL:
+            return
+        self._last_line = now
+        rows = list(self.rows.values())
+        runs = [f"{row['spec'].title} ({_where(row)})" for row in rows[:SHOWN]]
+        if len(rows) > SHOWN:
+            runs.append(f"{len(rows) - SHOWN} more")
+        say(f"[{self.total - len(self.open)}/{self.total}] running: {', '.join(runs)}")
 
     def _left(self, before: str) -> str:
         left = self.estimate.left(self.open.values(), self.workers) if self.open else None
@@ -104,8 +123,11 @@ class Display:
         table = Table.grid(padding=(0, 2))
         for row in list(self.rows.values()):
             spec = row["spec"]
-            where = f"task {row['task'] + 1}, epoch {row['epoch']}" if "task" in row else "starting"
             loss = f"loss {row['loss']:.4f}" if "loss" in row else ""
             since = duration(time.monotonic() - row["since"])
-            table.add_row(spec.label, spec.dataset, f"seed {spec.seed}", where, loss, since)
+            table.add_row(spec.label, spec.dataset, f"seed {spec.seed}", _where(row), loss, since)
         return Group(head, table)
+
+
+def _where(row: dict[str, Any]) -> str:
+    return f"task {row['task'] + 1}, epoch {row['epoch']}" if "task" in row else "starting"
