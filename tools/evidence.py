@@ -10,7 +10,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy.stats import ttest_rel
+
+from tsbench.data.catalogue import card
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "results" / "reference"
@@ -21,6 +24,7 @@ FIGURES = [
     f"tsbench figure {kind} {SHOWN} --out docs/figures/{kind}.svg"
     for kind in ("curves", "time", "pareto")
 ]
+SEEDS = range(1234, 1239)
 SIGNS = {"match": "=", "better": "▲", "worse": "▼", "partial data": "†"}
 
 
@@ -56,7 +60,7 @@ def _run_under_several_splits() -> str:
 
 def runs() -> str:
     """How many committed records there are, from which code and which machine."""
-    found = [json.loads(p.read_text(encoding="utf-8")) for p in RECORDS.rglob("seed-*.json")]
+    found = _records("**")
     records = [record for record in found if record["spec"]["stream"] == "exp"]
     hours = sum(record["time"]["total"] for record in found) / 3600
     commits = Counter(record["environment"]["commit"][:7] for record in records)
@@ -69,7 +73,7 @@ def runs() -> str:
 
 def machines() -> str:
     """On what the records were made, one line per machine and number of runs at a time."""
-    found = [json.loads(p.read_text(encoding="utf-8")) for p in RECORDS.rglob("seed-*.json")]
+    found = _records("**")
     keys = ("cpu", "torch", "threads", "workers")
     count = Counter(tuple(r["environment"].get(key) for key in keys) for r in found)
     return "\n".join(
@@ -85,19 +89,45 @@ def rounding() -> str:
         "exact, 1e-5": "rounding/exp-ln-100/uci-har/clops+beta_rate=1e-05",
         "rounded, 1e-5": "rounding/exp-ln-100/uci-har/clops_rounding-Rounded+beta_rate=1e-05",
     }
-    seeds = range(1234, 1239)
-    header = ["β, lr_β", *map(str, seeds), "mean", "against the row above"]
-    lines, above = [header, ["---"] * len(header)], None
+    lines, above = [["β, lr_β", *map(str, SEEDS), "mean", "against the row above"]], None
     for title, folder in kinds.items():
-        paths = [RECORDS / folder / f"seed-{seed}.json" for seed in seeds]
-        values = [json.loads(p.read_text(encoding="utf-8"))["result"]["A_T"] for p in paths]
+        values = [record["result"]["A_T"] for record in _records(folder)]
         mean, difference = sum(values) / len(values), "–"
         if above:
             low, high = ttest_rel(values, above).confidence_interval()
             difference = f"{mean - sum(above) / len(above):+.1f} ({low:+.1f} to {high:+.1f})"
         lines.append([title, *(f"{value:.1f}" for value in [*values, mean]), difference])
         above = values
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return _table(lines)
+
+
+def replayed() -> str:
+    """GR on UCI-HAR by class order: A_t after each task, and between which classes it errs."""
+    names = card("uci-har").class_names
+    lines = [["seed", "tasks", "A_1", "A_2", "A_3", "F_T", "errors within a kind"]]
+    for record in _records("exp-ln-100/uci-har/gr"):
+        result, order = record["result"], record["class_order"]
+        pairs = zip(order[::2], order[1::2], strict=True)
+        tasks = "; ".join(f"{names[first]}, {names[second]}" for first, second in pairs)
+        confusion = np.array(result["confusion"])
+        np.fill_diagonal(confusion, 0)
+        walking = np.array([names[label].startswith("walking") for label in order])
+        within = confusion[walking[:, None] == walking].sum() / confusion.sum()
+        values = [f"{value:.1f}" for value in [*result["curve"], result["F_T"]]]
+        lines.append([str(record["spec"]["seed"]), tasks, *values, f"{100 * within:.0f} %"])
+    return _table(lines)
+
+
+def _records(folder: str) -> list[dict[str, Any]]:
+    """The committed records in a folder of results/reference, in the order of their seeds."""
+    paths = sorted(RECORDS.glob(f"{folder}/seed-*.json"))
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+
+def _table(lines: list[list[str]]) -> str:
+    """Markdown; the first line is the header."""
+    header, *rows = lines
+    return "\n".join(f"| {' | '.join(line)} |" for line in [header, ["---"] * len(header), *rows])
 
 
 def _verdict() -> list[tuple[str, str, str, str, list[dict[str, Any]]]]:
@@ -117,9 +147,8 @@ def verdict() -> str:
             values = f"{ours['figure']['mean']:.1f} / {paper['figure']['mean']:.1f}"
             sign = SIGNS.get(judged["text"], judged["text"])
             methods.setdefault(method, {})[column] = f"{values} {sign}"
-    lines = [["ours / paper", *columns], ["---"] * (len(columns) + 1)]
-    lines += [[m, *(cells.get(c, "–") for c in columns)] for m, cells in methods.items()]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    rows = [[m, *(cells.get(c, "–") for c in columns)] for m, cells in methods.items()]
+    return _table([["ours / paper", *columns], *rows])
 
 
 def differences() -> str:

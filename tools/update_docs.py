@@ -44,6 +44,7 @@ FROM_RECORDS: Mapping[str, Callable[[], str]] = {
     "the machines": evidence.machines,
     "the splits": evidence.splits,
     "CLOPS with beta rounded": evidence.rounding,
+    "GR by class order": evidence.replayed,
     "the class orders": class_orders.table,
 }
 
