@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 LINE_INTERVAL = 60.0
-"""Seconds between two lines about the runs under way, where there is no terminal."""
+"""Seconds between two progress lines in a log."""
 SHOWN = 4
-"""Runs that such a line names."""
+"""How many runs a progress line names."""
 
 
 class Display:
